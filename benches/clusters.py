@@ -132,7 +132,7 @@ def run(engine: str, work: str, folder: Path) -> None:
             if work == "bare":
                 assert found == lines, "distinct scores are lost"
             elif work == "grid":
-                home = len(found.whole())
+                home = len(found.pooled())
                 assert (found.n_rows, found.positives) == (total, positives), "the cells are wrong"
             else:
                 tally, home = found.tally, sum(map(len, found.parts.values()))

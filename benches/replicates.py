@@ -9,8 +9,8 @@ from measure import Line, seconds, simulate
 import truecal
 from truecal import Tally
 from truecal.inference import Draws
-from truecal.inference._bootstrap import redraw
-from truecal.inference._logistic import recalibrate
+from truecal.inference._bootstrap import compute_on_draws
+from truecal.inference._logistic import recalibrate_scores
 from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}
@@ -20,10 +20,10 @@ COUNT = 40
 def lines() -> Iterator[Line]:
     y, p = simulate(100_000)
     tally = Tally.from_arrays(y, p)
-    fitted = recalibrate(tally)
+    fitted = recalibrate_scores(tally)
 
     def run(probability: object, threads: int) -> list[float]:
-        found = redraw(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"]
+        found = compute_on_draws(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"]
         return found.tolist()
 
     assert run(tally.score, 1) == run(tally.score, 2), "threads changed the numbers"

@@ -159,7 +159,7 @@ def groups() -> Iterator[Line]:
     )
     yield Line("segments, 5,000 of 400 rows, CPU", ours, 5, 3, unit="s")
     yield Line("one by one over segments", alone * count / some / ours, 2, 4, more_is_better=True)
-    windows = Observations("y", "p", dict(list(parts.items())[:365]), by=("day",), windows={"day": None})
+    windows = Observations("y", "p", dict(list(parts.items())[:365]), by=("day",), periods={"day": None})
     assert truecal.drift(windows).drift_status in ("stable", "base rate shifted"), "calibrated periods must pass"
     (ours,) = seconds(lambda: truecal.drift(windows), repeats=3, clock=time.process_time)
     yield Line("drift, 365 windows of 400 rows, CPU", ours, 5, 2, unit="s")

@@ -54,7 +54,7 @@ def draw(rng: np.random.Generator, name: str, rows: int, error: str) -> Observat
         more = "twice" in name and i >= CHANGE
         p = rng.beta(0.5, 2.25, rows) if more else PREDICTIONS[name.partition(", twice")[0]](rng, rows)
         parts[i,] = Tally.from_arrays(rng.random(rows) < with_odds(p, ERRORS[error](i)), p)
-    return Observations("y", "p", parts, by=("time",), windows={"time": None})
+    return Observations("y", "p", parts, by=("time",), periods={"time": None})
 
 
 def look(name: str, rows: int, error: str) -> dict[str, object]:

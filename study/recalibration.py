@@ -132,7 +132,7 @@ def look_at_windows() -> Iterator[Line]:
                     p = rng.beta(*shape, rows)
                     factor = 2.0 * (late if 2 * window >= windows else 1.0)
                     parts[window,] = truecal.Tally.from_arrays(rng.random(rows) < factor * p / (1 - p + factor * p), p)
-                data = truecal.Observations("y", "p", parts, by=("week",), windows={"week": None})
+                data = truecal.Observations("y", "p", parts, by=("week",), periods={"week": None})
                 moved += any(
                     "moves over time" in note for note in truecal.recalibrate(data, kind="offset", folds=0).notes
                 )

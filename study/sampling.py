@@ -113,7 +113,7 @@ def rare_cases() -> dict[int, Case]:
 
 def find_information(case: Case, p: Floats) -> tuple[float, float]:
     """What rows of these predictions tell of a factor on all odds, and what a number of their positives does."""
-    seen = np.asarray(case.how.seen(p))
+    seen = np.asarray(case.how.to_sampled(p))
     moved, spread = case.how.slope(p) * p * (1 - p), seen * (1 - seen)
     return float(np.sum(moved**2 / spread)), float(moved.sum() ** 2 / spread.sum())
 
@@ -135,7 +135,7 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
         verdict = case.judge(label, kept)
         found.append(verdict.p_value)
         out += not verdict.interval[0] <= 1 <= verdict.interval[1]
-        seen = np.asarray(case.how.seen(kept))
+        seen = np.asarray(case.how.to_sampled(kept))
         plain.append(combine(component_p_values(CellSums.from_arrays(rng.random(len(seen)) < seen, seen))))
     p_values, others = np.sort(found), np.sort(plain)
     both = np.concatenate([p_values, others])
@@ -152,7 +152,7 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
 def power(sets: int) -> Iterator[Line]:
     """Flipped labels of rare positives find little: four times as many data sets tell how much less than they could."""
     for number, case in enumerate(cases()):
-        many = 4 * sets if case.how.flips else sets
+        many = 4 * sets if case.how.noisy else sets
         yield case.line | {"sets": many} | measure_power((number,), case, many, FACTOR)
 
 
@@ -167,18 +167,18 @@ def rare(sets: int) -> Iterator[Line]:
 
 def measure_power(seeds: tuple[int, ...], case: Case, sets: int, factor: float) -> Line:
     rng, other = (np.random.default_rng([part, *seeds]) for part in (2, 4))
-    flips = case.how.flips and case.how.negative_rate == 1
+    flips = case.how.noisy and case.how.negative_rate == 1
     found, plain, alike, best = 0, 0, 0, 0
     for _ in range(sets):
         p = case.predict(rng)
         label, kept = case.observe(rng, p, with_odds(p, factor))
         found += is_off(CellSums.from_arrays(label, kept, sampling=case.how))
         # rows of the same predictions without the complication, as many as carry the same information
-        seen = np.asarray(case.how.seen(kept))
+        seen = np.asarray(case.how.to_sampled(kept))
         own, counted = find_information(case, kept)
         weight = case.how.slope(kept) * kept * (1 - kept) / (seen * (1 - seen))
         best += abs(float(np.sum((label - seen) * weight))) > 1.96 * math.sqrt(own)
-        shape = seen if not case.how.flips else kept
+        shape = seen if not case.how.noisy else kept
         plain += find_plain(rng, shape, own, factor)
         alike += flips and find_plain(other, shape, counted, factor)
     line: Line = {"information": own, "found": found / sets, "without": plain / sets}

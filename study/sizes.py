@@ -8,7 +8,7 @@ from worlds import PERFECT
 
 from truecal import BoundedIsotonic, Metric, Tally
 from truecal.inference import Draws, null_distribution
-from truecal.inference._bootstrap import redraw
+from truecal.inference._bootstrap import compute_on_draws
 from truecal.metrics import PointwiseTest
 
 FACTORS = (0.25, 0.5, 0.7, 1.0)
@@ -31,7 +31,7 @@ def cell(name: str, rows: int, replicates: int) -> list[dict[str, object]]:
     low = Tally.from_arrays(np.zeros(len(tally)), 0.8 * tally.score, tally.n)
     if len(low) < len(tally):
         raise ValueError("two scores became one")
-    wrong = redraw(low, tally.score, metrics(rows), Draws(max(3, replicates // 2), 2))
+    wrong = compute_on_draws(low, tally.score, metrics(rows), Draws(max(3, replicates // 2), 2))
     return [
         {
             "predictions": name,

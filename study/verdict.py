@@ -49,7 +49,7 @@ def right(sets: int, most: int) -> None:
                     parts.append(component_p_values(cells))
             case: Line = {"predictions": name, "rows": rows, "sets": count}
             values = np.array([found.value for found in local])
-            evidence = [found.evidence for found in local if found.evidence is not None]
+            evidence = [found.information for found in local if found.information is not None]
             levels.append(
                 case
                 | {
@@ -108,7 +108,7 @@ def consistent(name: str, sets: int) -> Line:
 
 
 def fifth(name: str, rows: int, sets: int) -> Line:
-    """A fifth of the evidence, neighbours anywhere, off by the factors that the verdict says it finds there."""
+    """A fifth of the information, neighbours anywhere, off by the factors that the verdict says it finds there."""
     rng = seed(name, 2)
     found = {"above": 0, "below": 0}
     p = np.sort(PREDICTIONS[name](rng, rows))

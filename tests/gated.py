@@ -26,12 +26,12 @@ def make(value=10.0, n=1000, *, null=None, interval=None, bounds=None, name="ltc
     )
 
 
-def null_mean(mean, value=10.0, p_value=0.5, replicates=999):
-    return NullDistribution(mean, 0.0, mean, 2 * mean, p_value, value - mean, replicates)
+def null_mean(mean, value=10.0, p_value=0.5, draws=999):
+    return NullDistribution(mean, 0.0, mean, 2 * mean, p_value, value - mean, draws)
 
 
-def gap(low, high, replicates=999):
-    found = {"ltce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}
+def gap(low, high, draws=999):
+    found = {"ltce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, draws)}
     return {"m": Comparison.of(found, {"ltce": LTCE})}
 
 
@@ -48,7 +48,7 @@ def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(
         n=counts,
         dropped=np.zeros(len(value), np.int64),
         slope_direction=(None,) * len(value),
-        **{"adjust": adjust, "replicates": 199}
+        **{"adjust": adjust, "draws": 199}
         | columns
         | {"value": value, "lowest": value, "highest": value, "null_p": p_value}
         | {"null_p_adjusted": adjust_p_values(p_value, adjust), **more},

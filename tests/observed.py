@@ -30,8 +30,8 @@ def rows(rng, count, days=7, segments=5):
 
 def alike(a, b):
     """Whether two tallies are the same, but for the rounding of sums."""
-    assert [getattr(a, name) for name in ("label", "score", "by", "windows", "bits")] == [
-        getattr(b, name) for name in ("label", "score", "by", "windows", "bits")
+    assert [getattr(a, name) for name in ("label", "score", "by", "periods", "bits")] == [
+        getattr(b, name) for name in ("label", "score", "by", "periods", "bits")
     ]
     assert list(a.parts) == list(b.parts)
     if a.bits is None:

@@ -87,7 +87,7 @@ CALLS = {
     "plan y_prob": lambda v: truecal.plan(v, rows=100),
     **{f"plan {name}": lambda v, name=name: truecal.plan(0.1, **{name: v}) for name in ("factor", "ratio", "rows")},
     **{f"plan {name}": lambda v, name=name: truecal.plan(0.1, rows=100, **{name: v}) for name in ("power", "significance")},
-    "Draws replicates": inf.Draws,
+    "Draws draws": inf.Draws,
     "Draws seeds": lambda v: inf.Draws(2, random_state=v).seeds(),
     "Draws threads": lambda v: inf.null_distribution(TALLY, LTCE, inf.Draws(2, 0, v)),
     "detectable_rates n": lambda v: verdict.detectable_rates(v, 0.1),

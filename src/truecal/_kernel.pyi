@@ -3,9 +3,9 @@
 `entries` is a column of keys (see `SortedRows`), or the columns `score, n, pos` of a tally.
 """
 
-from truecal.data._arrays import AnyArray
+from truecal.data._arrays import AnyArray, Bools, Floats, Ints
 from truecal.data._cell_sums import SumColumns
-from truecal.data._tally import Bools, Entries, Floats, Ints
+from truecal.data._tally import Entries
 
 compiler: str
 

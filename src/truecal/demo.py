@@ -12,6 +12,7 @@ from truecal import plot
 from truecal._text import Terminal
 from truecal.analysis import evaluate
 from truecal.data import Floats, Ints
+from truecal.metrics import sigmoid
 from truecal.reporting import report
 from truecal.results import Result
 
@@ -27,12 +28,12 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     """
     rng = np.random.default_rng(seed)
     log_odds = rng.normal(-5.4, 1.3, rows)
-    label = (rng.random(rows) < _sigmoid(log_odds)).astype(np.int64)
+    label = (rng.random(rows) < sigmoid(log_odds)).astype(np.int64)
     centre = np.log(0.01 / 0.99)
     return label, {
-        "calibrated": _sigmoid(log_odds),
-        "over-confident": _sigmoid(centre + 1.5 * (log_odds - centre)),
-        "prior-shifted": _sigmoid(log_odds + np.log(2)),
+        "calibrated": sigmoid(log_odds),
+        "over-confident": sigmoid(centre + 1.5 * (log_odds - centre)),
+        "prior-shifted": sigmoid(log_odds + np.log(2)),
     }
 
 
@@ -71,10 +72,6 @@ def compare(results: dict[str, Result]) -> str:
         pairs = ((found.format(name), metric.format(found.nulls[name].mean)) for found in results.values())
         lines.append(f"{name:<17}" + "".join(f"{value:>8}{null_mean:>14}" for value, null_mean in pairs))
     return "\n".join(lines)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def main(folder: str = "demo") -> None:

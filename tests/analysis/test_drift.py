@@ -12,7 +12,7 @@ from scipy import stats
 
 import truecal
 from truecal import Metric, Observations, Quantile, Relative, Tally, words
-from truecal.data import CellSums, GridTally, Reason, find_ends, find_mature, merge_parts, read_span
+from truecal.data import CellSums, GridTally, Reason, find_complete, find_ends, merge_parts, read_span
 from truecal.data._time import end_of, read_moment
 from truecal.inference import (
     Draws,
@@ -264,7 +264,7 @@ def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
         p = rng.beta(1, 4, 150)
         tally = Tally.from_arrays(rng.random(150) < p, p)
         found = sequential_reference(tally, truecal.metrics.METRICS["ace"], Draws(999, i))
-        assert found.replicates in (199, 799, 999)
+        assert found.draws in (199, 799, 999)
         p_values.append(found.p_value)
     for level in (0.005, 0.02, 0.05, 0.1, 0.5):
         assert np.mean(np.array(p_values) <= level) <= level + 4 * np.sqrt(level * (1 - level) / 400)
@@ -339,9 +339,9 @@ def test_spans_and_moments_are_read():
         read_moment("yesterday")
     ends = [datetime(2026, 1, 1, 12), datetime(2026, 1, 1, 13)]
     now = datetime(2026, 1, 1, 15, tzinfo=timezone(timedelta(hours=2)))  # 13:00 UTC, which the windows are in
-    assert find_mature(ends, timedelta(hours=1), now)[0] == [True, False]
+    assert find_complete(ends, timedelta(hours=1), now)[0] == [True, False]
     zoned = [end.replace(tzinfo=UTC) for end in ends]
-    assert find_mature(zoned, timedelta(hours=1), datetime(2026, 1, 1, 13))[0] == [True, False]
+    assert find_complete(zoned, timedelta(hours=1), datetime(2026, 1, 1, 13))[0] == [True, False]
 
 
 def test_a_tolerance_lets_pass_what_is_within_it(rng):
@@ -355,7 +355,7 @@ def test_a_reference_is_drawn_on_request(rng):
     assert np.isnan(judge_windows(observations).null_mean).all()
     found = judge_windows(observations, null_draws=19, random_state=0)
     assert np.isfinite(found.null_mean).all()
-    assert found.replicates == 19
+    assert found.draws == 19
 
 
 def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
@@ -424,7 +424,7 @@ def test_mistakes_are_explained(rng):
         judge_windows(observations, baseline=Observations("y", "p", {(): sampled}))
     with pytest.raises(ValueError, match="`adjust` must be"):
         judge_windows(observations, adjust="bonferroni")
-    with pytest.raises(TypeError, match="must begin at dates or times to be judged mature"):
+    with pytest.raises(TypeError, match="must begin at dates or times to have complete labels"):
         judge_windows({"a": observations[day(0)]}, label_lag="3d")
 
 

@@ -82,7 +82,7 @@ def test_weights_add_and_are_kept(rows, tmp_path):
     made = Observations("y", "p", {("a",): parts[0], ("b",): parts[1]}, ("g",))
     assert Observations.load(made.save(tmp_path / "a.parquet")) == made
     assert made.weighted
-    assert made.whole().importance_weight == both.importance_weight
+    assert made.pooled().importance_weight == both.importance_weight
     table = truecal.segments(made, "ece", random_state=0)
     assert any("importance-weighted" in str(note) for note in table.notes)
     assert table.value[0] == pytest.approx(truecal.evaluate(parts[0], ["ece"])["ece"])

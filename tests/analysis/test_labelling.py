@@ -11,7 +11,7 @@ import truecal
 from truecal import Relative, Result, Tally
 from truecal.data import CellGroups, CellSums, GridTally, Reason, Sampling
 from truecal.metrics import METRICS, PoissonBinomial, count_positives, find_odds_ratios
-from truecal.metrics._population import _find_factor
+from truecal.metrics._population import _estimate_odds_ratio
 from truecal.verdict import judge
 
 KEPT = 0.05
@@ -38,7 +38,7 @@ def test_tests_are_those_of_the_scores_as_they_are_seen(sampled):
     found = truecal.evaluate(
         y[kept], p[kept], ["ltce_information", "spiegelhalter"], sampling=Sampling(negative_rate=KEPT)
     )
-    plain = truecal.evaluate(y[kept], how.seen(p[kept]), ["ltce_information", "spiegelhalter"])
+    plain = truecal.evaluate(y[kept], how.to_sampled(p[kept]), ["ltce_information", "spiegelhalter"])
     assert (found.verdict.tests, found.verdict.p_value) == (plain.verdict.tests, plain.verdict.p_value)
     assert found.verdict.detectable == plain.verdict.detectable
     assert found.values == plain.values
@@ -190,7 +190,7 @@ def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
     p = rng.beta(a, b, rows)
     cells = CellSums.from_arrays(rng.random(rows) < p, p)
     (exact,) = find_odds_ratios(PoissonBinomial.of(cells), np.array([0]), np.array([len(cells)]), 0.05)
-    found = _find_factor(cells, 0.05)
+    found = _estimate_odds_ratio(cells, 0.05)
     for name in ("value", "low", "high", "ratio", "ratio_low", "ratio_high"):
         assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=close), name
 

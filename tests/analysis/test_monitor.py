@@ -248,7 +248,7 @@ def test_segments_share_half_of_the_significance_and_new_ones_the_rest():
         for name in names:
             p = rng.beta(1, 9, size=100)
             parts[day, name] = Tally.from_arrays(rng.random(100) < p, p)
-        return Observations("y", "p", parts, by=("day", "name"), windows={"day": "1d"})
+        return Observations("y", "p", parts, by=("day", "name"), periods={"day": "1d"})
 
     monitor.update(observations(FIRST, "ab"))
     monitor.update(observations(FIRST + timedelta(1), "abcde"))

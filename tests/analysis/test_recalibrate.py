@@ -41,7 +41,7 @@ def bold():
 
 @pytest.mark.parametrize("many", [100_000, 100], ids=["rows", "cells"])
 def test_the_logistic_fit_is_that_of_scikit_learn(bold, many, monkeypatch):
-    monkeypatch.setattr("truecal.inference._maps.MANY", many)
+    monkeypatch.setattr("truecal.inference._maps.MANY_SCORES", many)
     linear = pytest.importorskip("sklearn.linear_model")
     y, p = bold
     fit = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
@@ -67,7 +67,7 @@ def test_many_scores_have_the_same_map_as_few(kind, bold, monkeypatch):
     p[:1000] = 1 - p[:1000] / 1e6  # near 1, where a cell's digits are those of 1 - p
     tally = Tally.from_arrays(y, p)
     few = fit_map(tally, kind)
-    monkeypatch.setattr("truecal.inference._maps.MANY", 100)
+    monkeypatch.setattr("truecal.inference._maps.MANY_SCORES", 100)
     for rows in (tally, sort_rows(y, p), Tally.from_arrays(np.repeat(y, 3), np.repeat(p, 3))):
         many = fit_map(rows, kind)
         assert (many.intercept, many.low, many.high) == pytest.approx((few.intercept, few.low, few.high), abs=1e-9)
@@ -81,7 +81,7 @@ def test_rows_of_a_file_and_of_arrays_have_the_same_map(tmp_path):
     p[:2], y[:2] = (0, 1), (1, 0)
     pl.DataFrame({"y": y, "p": p}).write_parquet(tmp_path / "a.parquet")
     data = truecal.read(tmp_path / "a.parquet", label="y", score="p")
-    assert isinstance(data.whole(), SortedRows)  # single rows, not grouped by score
+    assert isinstance(data.pooled(), SortedRows)  # single rows, not grouped by score
     for kind in KINDS:
         found, arrays = truecal.recalibrate(data, kind=kind), truecal.recalibrate(y, p, kind)
         assert (found.n, found.positives, found.notes) == (arrays.n, arrays.positives, arrays.notes)
@@ -385,7 +385,7 @@ def test_a_segment_that_a_map_harms_is_told():
     )
     assert "With the common map alone: 3 miscalibrated (name=a, name=b, name=c)" in " ".join(str(own).split())
     assert "With the common map alone" not in str(found)
-    alone = truecal.recalibrate(data.over(()), kind="offset")
+    alone = truecal.recalibrate(data.group_by(()), kind="offset")
     assert alone.validation.segments is None
     assert "Segments were not evaluated" in str(alone)
     assert Recalibration.from_json(found.to_json()) == found
@@ -407,7 +407,7 @@ def in_weeks(rng, factors, rows=400):
     for week, factor in enumerate(factors):
         y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
         parts[week,] = Tally.from_arrays(y, p)
-    return Observations("y", "p", parts, by=("week",), windows={"week": None})
+    return Observations("y", "p", parts, by=("week",), periods={"week": None})
 
 
 @pytest.mark.parametrize("late", [1, 2])
@@ -435,7 +435,7 @@ def test_what_segments_explain_does_not_move():
         for name, rows, factor in (("a", 600 - 50 * week, 1.0), ("b", 100 + 50 * week, 3.0)):
             y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
             parts[week, name] = Tally.from_arrays(y, p)
-    data = Observations("y", "p", parts, by=("week", "name"), windows={"week": None})
+    data = Observations("y", "p", parts, by=("week", "name"), periods={"week": None})
     changes = {by: truecal.recalibrate(data, kind="offset", by=by, folds=0).error_change for by in ((), ("name",))}
     assert changes[()] is not None
     assert changes["name",] is None

@@ -54,7 +54,7 @@ def test_each_row_is_the_verdict_on_the_segment_at_its_share_of_the_level(rng, t
         assert row.value == row.lowest == row.highest == pytest.approx(whole["ltce"])
     np.testing.assert_array_equal(found.p_adjusted, adjust_p_values(found.p_value, "holm"))
     assert np.isnan(found.null_mean).all()
-    assert found.replicates == 0
+    assert found.draws == 0
     plain = judge_segments(observations, "ltce", adjust=None, tolerance=tolerance)
     assert plain.level == 0.05
     np.testing.assert_array_equal(plain.p_adjusted, found.p_value)
@@ -201,7 +201,7 @@ def test_references_are_drawn_where_they_are_asked_for(rng):
         assert (found.null_mean[i], found.null_p[i]) == (drawn.mean, drawn.p_value)
     np.testing.assert_array_equal(found.null_p_adjusted, adjust_p_values(found.null_p, "holm"))
     np.testing.assert_array_equal(found.excess, found.value - found.null_mean)
-    assert found.replicates == 999
+    assert found.draws == 999
     assert judge_segments(observations, TCE, null_draws=999, random_state=0, threads=2).to_json() == found.to_json()
     with pytest.raises(ValueError, match="must be a whole number"):
         judge_segments(observations, null_draws=-1)

@@ -55,8 +55,8 @@ def test_parameters_of_the_library_are_spelled_as_options():
     judging = set(find_options(EvaluateOptions)) - {"binning", "test", "confidence"}  # no options of commands
     for name in {*find_options(DataOptions), *find_options(SamplingOptions), *judging}:
         assert options.spell_parameters("evaluate")[name].startswith("--"), name
-    assert options.spell_parameters("drift")["replicates"] == "--null-draws"
-    assert options.spell_parameters("compare")["replicates"] == "--resamples"
+    assert options.spell_parameters("drift")["draws"] == "--null-draws"
+    assert options.spell_parameters("compare")["draws"] == "--resamples"
     assert options.spell_parameters("plan")["y_prob"] == "RATE"
 
 

@@ -106,7 +106,7 @@ def test_an_interrupt_stops_it(data, folder):
     place.write_text("old")
     before = sorted(os.listdir(folder))
     shown = OnTerminal("evaluate", data, "--null-draws", "10000000", "-o", place)
-    shown.read(until="replicates")
+    shown.read(until="draws")
     begin = time.monotonic()
     shown.process.send_signal(signal.SIGINT)
     code, text = shown.finish()
@@ -123,7 +123,7 @@ def test_progress_is_for_terminals(data, monkeypatch):
     for at_terminal in (True, False):
         monkeypatch.setattr("truecal._progress.time.monotonic", itertools.count().__next__)
         told = show("evaluate", data)[1] if at_terminal else run("evaluate", data).stderr
-        assert ("replicates" in told) == at_terminal
+        assert ("draws" in told) == at_terminal
 
 
 def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
@@ -200,7 +200,7 @@ def test_being_terminated_leaves_no_draft(data, folder):
     place.write_text("old")
     before = sorted(os.listdir(folder))
     shown = OnTerminal("evaluate", data, "--null-draws", "10000000", "-o", place)
-    shown.read(until="replicates")
+    shown.read(until="draws")
     shown.process.terminate()
     assert shown.finish()[0] == 128 + signal.SIGTERM
     assert sorted(os.listdir(folder)) == before

@@ -66,7 +66,7 @@ def test_cells_add(rows, monkeypatch):
         assert np.array_equal(getattr(merged, name), getattr(found, name))
     for name in ("s1", "s2", "s3"):
         assert getattr(merged, name) == pytest.approx(getattr(found, name), rel=1e-9)
-    monkeypatch.setattr(_cell_sums, "AT_ONCE", 2500)
+    monkeypatch.setattr(_cell_sums, "MOST_CELL_ROWS", 2500)
     assert CellSums.from_arrays(y, p) == merged
 
 
@@ -210,7 +210,7 @@ def test_a_bad_label_is_found_behind_a_bad_score(threads):
 
 
 def test_many_rows_take_every_core(monkeypatch):
-    monkeypatch.setattr(_arrays, "MANY", 10_000)
+    monkeypatch.setattr(_arrays, "THREADED_ROWS", 10_000)
     assert [_arrays.count_threads(rows) for rows in (1, 9_999)] == [1, 1]
     assert 1 <= _arrays.count_threads(10_000) <= 2
     assert _arrays.count_threads(10**9) >= _arrays.count_threads(10_000)
@@ -241,7 +241,7 @@ def test_groups_of_tallies_have_the_cells_of_each(rng, monkeypatch):
     monkeypatch.setattr(_cell_sums, "CELLS_AT_ONCE", 4000)
     batches = list(CellGroups.batches(observations))
     assert len(batches) > 1
-    for name in _cell_sums.NAMES:
+    for name in _cell_sums.SUM_NAMES:
         assert np.array_equal(
             np.concatenate([getattr(batch.cells, name) for batch in batches]), getattr(each.cells, name)
         )

@@ -76,7 +76,7 @@ def test_pairs_are_counted_as_by_hand():
     tally = Tally.from_arrays([1, 0, 1, 1, 0], [0.2, 0.2, 0.2, 0.7, 0.7], cluster=[4, 4, 9, 4, 9])
     found = {}
     for cluster, place, n, pos in zip(
-        *(getattr(tally.clusters, k) for k in ("cluster", "place", "n", "pos")), strict=True
+        *(getattr(tally.clusters, k) for k in ("cluster", "position", "n", "pos")), strict=True
     ):
         found[int(cluster), float(tally.score[place])] = int(n), int(pos)
     four, nine = hash_numbers(np.array([4, 9])).tolist()

@@ -34,8 +34,10 @@ def test_a_year_of_days_is_one_pass_over_the_rows(grid, tmp_path, need):
     assert len(merged) == 20 * days
     assert alike(merged, truecal.read(frame, **options))
     for names in ((), ("segment",)):
-        assert alike(merged.over(names), truecal.read(frame, label="y", score="p", by=names, limits=Limits(grid=grid)))
-    assert alike(Observations("y", "p", {(): merged.whole()}, bits=grid), merged.over())
+        assert alike(
+            merged.group_by(names), truecal.read(frame, label="y", score="p", by=names, limits=Limits(grid=grid))
+        )
+    assert alike(Observations("y", "p", {(): merged.pooled()}, bits=grid), merged.group_by())
 
 
 @pytest.mark.parametrize("grid", [None, 5])
@@ -64,20 +66,20 @@ def test_a_fine_grid_becomes_the_coarse_one():
 
 
 def test_columns_can_be_left_out_and_reordered():
-    assert EXACT.over("day").parts == {(FIRST,): TALLY + TALLY}
-    assert EXACT.over("day").windows == {"day": "1d"}
-    assert EXACT.over("country").windows == {}
-    assert list(EXACT.over(["day", "country"]).parts) == [(FIRST, "at"), (FIRST, "de")]
-    assert EXACT.over(EXACT.by) is EXACT
-    assert EXACT.whole() == TALLY + TALLY == EXACT.tally
-    assert GRIDDED.whole() == GridTally.of(TALLY + TALLY, 13)
+    assert EXACT.group_by("day").parts == {(FIRST,): TALLY + TALLY}
+    assert EXACT.group_by("day").periods == {"day": "1d"}
+    assert EXACT.group_by("country").periods == {}
+    assert list(EXACT.group_by(["day", "country"]).parts) == [(FIRST, "at"), (FIRST, "de")]
+    assert EXACT.group_by(EXACT.by) is EXACT
+    assert EXACT.pooled() == TALLY + TALLY == EXACT.tally
+    assert GRIDDED.pooled() == GridTally.of(TALLY + TALLY, 13)
     assert GRIDDED.tally == TALLY + TALLY
     with pytest.raises(ValueError, match="'country', 'day'; it is 'county'.\n\nHint: did you mean 'country'"):
-        EXACT.over("county")
+        EXACT.group_by("county")
     with pytest.raises(ValueError, match="`by` must name each column once"):
-        EXACT.over(["day", "day"])
+        EXACT.group_by(["day", "day"])
     with pytest.raises(ValueError, match="have no segments; it is 'day'"):
-        EXACT.over().over("day")
+        EXACT.group_by().group_by("day")
 
 
 @pytest.mark.parametrize(
@@ -86,8 +88,8 @@ def test_columns_can_be_left_out_and_reordered():
         {"label": "z"},
         {"score": "q"},
         {"pos_label": "yes"},
-        {"windows": {"day": "1w"}},
-        {"by": ("country", "date"), "windows": {}},
+        {"periods": {"day": "1w"}},
+        {"by": ("country", "date"), "periods": {}},
     ],
 )
 def test_what_does_not_belong_together_does_not_add(change):
@@ -143,7 +145,7 @@ def test_classes_must_fit_together():
             dataclasses.replace(whole, **change)
     with pytest.raises(ValueError, match="of the same classes to add; these are of 'a', 'b' and of 'a', 'c'"):
         whole + ClassObservations(top, {"a": EXACT, "c": EXACT}, {"a": 5, "c": 5})
-    assert (whole + whole).over("country").n_rows == 2 * whole.n_rows
+    assert (whole + whole).group_by("country").n_rows == 2 * whole.n_rows
     assert (whole + whole).predicted == {"a": 10, "b": 10}
 
 
@@ -206,16 +208,16 @@ def test_times_of_pandas_are_taken(need):
         ({"label": 1}, TypeError, "`label` must be text; it is 1"),
         ({"by": ("a", "a")}, ValueError, "`by` must name each column once"),
         (
-            {"windows": {"day": "2d"}},
+            {"periods": {"day": "2d"}},
             ValueError,
-            "`windows` must give columns of `by` a length of '1h', .*or None; .*gives '2d'",
+            "`periods` must give columns of `by` a length of '1h', .*or None; .*gives '2d'",
         ),
-        ({"windows": {"at": "1d"}}, ValueError, "for 'at' it gives '1d'"),
+        ({"periods": {"at": "1d"}}, ValueError, "for 'at' it gives '1d'"),
         ({"bits": 40}, ValueError, "`bits` must be a whole number from 2 to 26; it is 40"),
         ({"bits": 13}, TypeError, "Every segment must be `GridTally` of 13 bits that is not empty; .* is Tally"),
         ({"pos_label": 1}, TypeError, "`pos_label` must be text or None; it is 1"),
         ({"parts": {}}, ValueError, "and at least one; it holds 0"),
-        ({"parts": {(None, 1): TALLY, (float("nan"), 1): TALLY}, "windows": {}}, ValueError, "each segment once"),
+        ({"parts": {(None, 1): TALLY, (float("nan"), 1): TALLY}, "periods": {}}, ValueError, "each segment once"),
         ({"parts": {("at",): TALLY}}, ValueError, "must be a tuple of 2 values"),
         ({"parts": {("at", FIRST): Tally([], [], [])}}, TypeError, "a `Tally` that is not empty"),
         ({"parts": {("at", FIRST): 7}}, TypeError, "must be a `Tally`.* is 7"),
@@ -244,7 +246,7 @@ def test_tallies_are_validated(change, kind, message):
 
 def test_tallies_say_what_they_are():
     assert repr(EXACT) == "Observations(2 segments by country, day (1d), p for y, exact: 10 rows, 2 positive)"
-    assert repr(GRIDDED.over()) == "Observations(1 segment, p for y, in cells of 13 bits: 10 rows, 2 positive)"
+    assert repr(GRIDDED.group_by()) == "Observations(1 segment, p for y, in cells of 13 bits: 10 rows, 2 positive)"
     assert len(EXACT) == 2
     assert pickle.loads(pickle.dumps(GRIDDED)) == GRIDDED
 
@@ -324,7 +326,7 @@ def test_dropped_rows_are_told_of_each_segment(need, engine, tmp_path):
     missing = {key[0]: reasons for key, reasons in found.dropped.items()}
     assert missing["b"] == {Reason("p", "null"): 1}
     assert missing["c"] == {Reason("p", "null"): 1}  # the score is looked at first
-    by = found.over("s")
+    by = found.group_by("s")
     assert by.dropped[("a",)] == {Reason("d", "null"): 1, Reason("y", "null"): 1}
     assert by.row_counts == RowCounts(6, 2, {Reason("d", "null"): 1, Reason("y", "null"): 1, Reason("p", "null"): 2})
     assert "all rows of 1 segment were dropped, for example s=c" in map(str, by.notes)
@@ -398,7 +400,7 @@ def test_tallies_are_checked_like_their_data(both):
 
 def test_tallies_can_be_read_again(both):
     _, observations, place = both
-    assert truecal.read(place, label="y", score="p", by="segment") == observations.over("segment")
+    assert truecal.read(place, label="y", score="p", by="segment") == observations.group_by("segment")
     assert truecal.read(observations, label="y", score="p", by="segment", time="day") == observations
 
 
@@ -427,7 +429,7 @@ def test_windows_are_not_shorter_than_those_of_the_tallies(both):
         truecal.read(both[1], label="y", score="p", time="segment", every="1w")
     weeks = truecal.read(both[1], label="y", score="p", time="day", every="1w")
     with pytest.raises(ValueError, match="`every` must be that of the tallies, '1w'; it is '1mo'"):
-        weeks.over("day", {"day": "1mo"})
+        weeks.group_by("day", {"day": "1mo"})
 
 
 @pytest.mark.slow
@@ -445,9 +447,9 @@ def test_windows_add_up_to_longer_ones(need, rng, tmp_path, own, every, grid):
     expected = truecal.read(frame, every=every, **options)
     short = truecal.read(frame, every=own, **options)
     assert len(short) > len(expected) > 2
-    assert alike(short.over("at", {"at": every}), expected)
+    assert alike(short.group_by("at", {"at": every}), expected)
     short.save(tmp_path / "short.parquet")
-    assert alike(load_observations(tmp_path / "short.parquet", windows={"at": every}), expected)
+    assert alike(load_observations(tmp_path / "short.parquet", periods={"at": every}), expected)
     assert alike(truecal.read(tmp_path / "short.parquet", time="at", every=every), expected)
     table = truecal.drift(short, every=every, null_draws=9)
     assert list(table.period) == [key for (key,) in expected.parts]

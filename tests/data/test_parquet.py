@@ -93,7 +93,7 @@ def test_other_tools_can_read_a_file(tmp_path, need):
         "truecal_tallies": 1,
         "version": "",
         "by": ["segment"],
-        "windows": {},
+        "periods": {},
         "label": "y",
         "score": "p",
         "outcome": "positive",
@@ -182,7 +182,7 @@ def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path, need):
     for old, new, message in (
         (b'"rows": 10', b'"rows": 11', "its counts differ from those it was written with"),
         (b'"bits": 13', b'"bits": 99', "it cannot be read: `bits` must be a whole number from 2 to 26"),
-        (b'"day": "1d"', b'"day": "9d"', "it cannot be read: `windows` must give"),
+        (b'"day": "1d"', b'"day": "9d"', "it cannot be read: `periods` must give"),
     ):
         place = GRIDDED.save(tmp_path / "a.parquet")
         forge(place, old, new)
@@ -220,8 +220,8 @@ def test_files_merge_by_folder_pattern_and_list(tmp_path, need):
     assert load_observations(str(tmp_path / "day*.parquet")) == whole
     assert load_observations(places[::-1]) == whole
     assert load_observations(places[0]) == days[0]
-    assert load_observations(places, by="day") == whole.over("day")
-    assert load_observations(places, by=()) == whole.over()
+    assert load_observations(places, by="day") == whole.group_by("day")
+    assert load_observations(places, by=()) == whole.group_by()
     assert is_observations(tmp_path)
     assert is_observations(places)
 

@@ -30,7 +30,7 @@ def exact(how, p):
 
 @pytest.mark.parametrize("how", HOW, ids=repr)
 def test_no_digit_is_lost_near_0_or_near_1(how):
-    for p, q in zip(P.tolist(), how.seen(P).tolist(), strict=True):
+    for p, q in zip(P.tolist(), how.to_sampled(P).tolist(), strict=True):
         right = exact(how, p)
         # a float near 1 cannot be nearer than 2^-54 to any number
         nearest = max(Fraction(2) ** -50 * min(right, 1 - right), Fraction(2) ** -53 if right > Fraction(1, 2) else 0)
@@ -39,7 +39,7 @@ def test_no_digit_is_lost_near_0_or_near_1(how):
 
 @pytest.mark.parametrize("how", HOW, ids=repr)
 def test_predicted_is_the_inverse_of_seen(how):
-    np.testing.assert_allclose(how.predicted(how.seen(P)), P, rtol=1e-10 if not how.flips else 0, atol=1e-13)
+    np.testing.assert_allclose(how.to_population(how.to_sampled(P)), P, rtol=1e-10 if not how.noisy else 0, atol=1e-13)
 
 
 def test_a_row_that_is_kept_is_positive_as_often_as_seen_says():
@@ -50,20 +50,20 @@ def test_a_row_that_is_kept_is_positive_as_often_as_seen_says():
     kept = rng.random(len(p)) < np.where(label, 0.7, 0.1)
     for each in (0.02, 0.3, 0.9):
         rows = label[kept & (p == each)]
-        q = float(how.seen(each))
+        q = float(how.to_sampled(each))
         assert abs(rows.mean() - q) < 4 * math.sqrt(q * (1 - q) / len(rows))
 
 
 def test_what_is_no_prediction_stays_as_it_is():
     wrong = np.array([-1.0, -1e-9, 1 + 1e-9, 55.0, np.inf])
     for how in HOW:
-        assert how.seen(wrong).tolist() == wrong.tolist()
-        assert np.isnan(how.seen(np.array([np.nan]))).all()
+        assert how.to_sampled(wrong).tolist() == wrong.tolist()
+        assert np.isnan(how.to_sampled(np.array([np.nan]))).all()
 
 
 def test_rounding_makes_nothing_certain():
-    assert Sampling(1e-6).seen(np.array([1 - 1e-12]))[0] < 1
-    assert Sampling(1e-6).seen(np.array([1.0]))[0] == 1
+    assert Sampling(1e-6).to_sampled(np.array([1 - 1e-12]))[0] < 1
+    assert Sampling(1e-6).to_sampled(np.array([1.0]))[0] == 1
 
 
 def test_rows_and_positives_stand_for_those_of_the_population():
@@ -138,7 +138,7 @@ def test_top_is_of_the_population():
     y = rng.random(len(p)) < p
     kept = y | (rng.random(len(p)) < 0.05)
     tally = Tally.from_arrays(y[kept], p[kept], sampling=Sampling(0.05))
-    lowest = float(Sampling(0.05).predicted(tally.top(0.1).score[0]))
+    lowest = float(Sampling(0.05).to_population(tally.top(0.1).score[0]))
     assert np.mean(p >= lowest) == pytest.approx(0.1, abs=0.005)
 
 

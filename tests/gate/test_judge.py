@@ -114,10 +114,10 @@ def test_a_p_value_must_not_fall_below_its_limit(p_value, expected):
     assert status(Rule("p_value", 0.05), make(null=null_mean(5, p_value=p_value))) == expected
 
 
-@pytest.mark.parametrize(("replicates", "expected"), [(19, "inconclusive"), (20, "pass"), (999, "pass")])
-def test_a_p_value_that_could_not_have_failed_does_not_pass(replicates, expected):
-    # the smallest p-value is 1 / (replicates + 1): 1/20 is not below 0.05, 1/21 is
-    found = one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, replicates=replicates)))
+@pytest.mark.parametrize(("draws", "expected"), [(19, "inconclusive"), (20, "pass"), (999, "pass")])
+def test_a_p_value_that_could_not_have_failed_does_not_pass(draws, expected):
+    # the smallest p-value is 1 / (draws + 1): 1/20 is not below 0.05, 1/21 is
+    found = one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, draws=draws)))
     assert found.status == expected
     if expected == "inconclusive":
         assert "at least 20 are needed" in found.reason
@@ -345,11 +345,11 @@ def test_too_few_rows_never_pass_or_fail(kind, value):
 
 
 @pytest.mark.parametrize("kind", ["upper", "worse", "non_inferior"])
-def test_intervals_of_too_few_replicates_are_unknown(kind):
-    # 2.5 % quantiles: the most extreme of 39 replicates leaves 1/40 beyond
-    for replicates, expected in ((1, "inconclusive"), (38, "inconclusive"), (39, "pass")):
-        result = make(interval=Interval(5.0, 10.0, 0.95, replicates))
-        found = one(Rule(kind, 50), result, differences=gap(-1, 1, replicates))
+def test_intervals_of_too_few_draws_are_unknown(kind):
+    # 2.5 % quantiles: the most extreme of 39 draws leaves 1/40 beyond
+    for draws, expected in ((1, "inconclusive"), (38, "inconclusive"), (39, "pass")):
+        result = make(interval=Interval(5.0, 10.0, 0.95, draws))
+        found = one(Rule(kind, 50), result, differences=gap(-1, 1, draws))
         assert found.status == expected
         assert expected == "pass" or "at least 39" in found.reason
 
@@ -427,16 +427,16 @@ def test_segments_are_judged_by_adjusted_p_values():
 
 
 @pytest.mark.parametrize("adjust", ["holm", "bh"])
-@pytest.mark.parametrize(("replicates", "expected"), [(199, "inconclusive"), (599, "inconclusive"), (600, "pass")])
-def test_many_segments_need_many_replicates(adjust, replicates, expected):
-    # adjusted for 30 segments the smallest p-value is 30 / (replicates + 1): 30/600 is not below 0.05
+@pytest.mark.parametrize(("draws", "expected"), [(199, "inconclusive"), (599, "inconclusive"), (600, "pass")])
+def test_many_segments_need_many_draws(adjust, draws, expected):
+    # adjusted for 30 segments the smallest p-value is 30 / (draws + 1): 30/600 is not below 0.05
     rng = np.random.default_rng(0)
     many = table(
         rng.random(30),
         rng.integers(100, 200, 30) / 200,
         adjust=adjust,
         segment=[(i,) for i in range(30)],
-        replicates=replicates,
+        draws=draws,
     )
     verdict = decide([Rule("p_value", 0.05, segment="*")], {}, segments={"m": many})
     assert {finding.status for finding in verdict.results} == {expected}
@@ -444,7 +444,7 @@ def test_many_segments_need_many_replicates(adjust, replicates, expected):
 
 
 def test_tied_p_values_are_taken_to_be_adjusted():
-    same = table(p_value=(1.0, 1.0), adjust="holm", replicates=99)
+    same = table(p_value=(1.0, 1.0), adjust="holm", draws=99)
     assert decide([Rule("p_value", 0.015, segment="*")], {}, segments={"m": same}).status == "inconclusive"
     assert decide([Rule("p_value", 0.025, segment="*")], {}, segments={"m": same}).status == "pass"
 

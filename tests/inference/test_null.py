@@ -18,8 +18,8 @@ from truecal import Result, Tally, _threads
 from truecal.analysis import _evaluate as module
 from truecal.data import Pairs, sort_rows
 from truecal.inference import Draws, _bootstrap, differences, find_quantiles, intervals, null_distribution
-from truecal.inference._bootstrap import redraw
-from truecal.inference._logistic import recalibrate
+from truecal.inference._bootstrap import compute_on_draws
+from truecal.inference._logistic import recalibrate_scores
 from truecal.metrics import METRICS, fit_logistic, log_odds
 
 TCE_ALONE = {"tce": METRICS["tce"]}
@@ -94,8 +94,8 @@ def test_reference_is_what_fresh_labels_give(rng):
         assert found.mean == pytest.approx(np.mean(values), abs=5 * error * np.sqrt(2))
         assert found.low <= found.median <= found.high
         assert found.excess == pytest.approx(result[name] - found.mean)
-        assert found.replicates == 400
-    drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
+        assert found.draws == 400
+    drawn = compute_on_draws(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
     as_large = np.sum(drawn["tce"] >= result["tce"])
     assert result.nulls["tce"].p_value == (1 + as_large) / 401
 
@@ -143,7 +143,7 @@ def test_interval_covers_what_new_labels_average(rng):
         truth = np.sort(rng.beta(2, 2, 2000))
         p = sigmoid(1.5 * log_odds(truth))
         tally = Tally.from_arrays(rng.random(2000) < truth, p)
-        target = redraw(tally, truth, TCE_ALONE, Draws(100, i))["tce"].mean()
+        target = compute_on_draws(tally, truth, TCE_ALONE, Draws(100, i))["tce"].mean()
         span = intervals(tally, TCE_ALONE, Draws(150, i))["tce"]
         inside.append(span.low <= target <= span.high)
     assert 0.95 - 4 * 0.0218 <= np.mean(inside) <= 1
@@ -177,10 +177,10 @@ def test_interval_covers_where_two_parameters_describe_the_model_badly(rng):
 
 def test_certain_scores_are_drawn_at_their_rate_and_leave_the_others_alone(rng):
     tally = half_at_zero(rng, 4000)
-    fitted = recalibrate(tally)
+    fitted = recalibrate_scores(tally)
     assert fitted[0] == tally.pos[0] / tally.n[0] > 0
     assert np.abs(log_odds(fitted[1:]) - log_odds(tally.score[1:])).max() < 1
-    assert recalibrate(Tally(np.array([0.0, 1.0]), np.array([8, 4]), np.array([2, 4]))).tolist() == [0.25, 1.0]
+    assert recalibrate_scores(Tally(np.array([0.0, 1.0]), np.array([8, 4]), np.array([2, 4]))).tolist() == [0.25, 1.0]
 
 
 @pytest.mark.parametrize("score", [1e-300, 1e-9, 0.4, 1 - 1e-9])
@@ -191,7 +191,7 @@ def test_positives_are_expected_as_far_as_chance_does_not_explain_them(score, po
     p = np.clip(score, 1e-12, 1 - 1e-12)  # log-odds are taken of that
     gap, v = pos - 1000 * p, 1000 * p * (1 - p)
     expected = p + max(0.0, 1 - v / gap**2) * gap / 1000
-    assert recalibrate(tally) == pytest.approx(expected, abs=1e-6)
+    assert recalibrate_scores(tally) == pytest.approx(expected, abs=1e-6)
 
 
 def test_recalibration_follows_a_wiggle(rng):
@@ -203,7 +203,7 @@ def test_recalibration_follows_a_wiggle(rng):
     def error(fitted):
         return np.average((log_odds(fitted) - log_odds(truth)) ** 2, weights=truth * (1 - truth))
 
-    assert error(recalibrate(tally)) < error(p) / 4
+    assert error(recalibrate_scores(tally)) < error(p) / 4
 
 
 def test_intervals_repeat_with_a_seed(rng):
@@ -294,7 +294,7 @@ def test_one_class_and_certain_scores_have_inferences(y, rng):
         assert np.isnan([result[name], found.p_value, span.low, span.high]).all()
     assert result.nulls["tce"].p_value == 1 / 31
     tally = Tally.from_arrays(np.full(250, y), p)
-    assert ((recalibrate(tally) >= 0) & (recalibrate(tally) <= 1)).all()
+    assert ((recalibrate_scores(tally) >= 0) & (recalibrate_scores(tally) <= 1)).all()
 
 
 def test_result_carries_its_inferences(rng):
@@ -360,7 +360,7 @@ def test_adjusted_p_values(rng):
 
 def test_bad_options_are_refused():
     tally = Tally.from_arrays([0, 1], [0.2, 0.7])
-    for name in ("replicates", "threads"):
+    for name in ("draws", "threads"):
         for bad in (0, -1, 2.5, True):
             with pytest.raises(ValueError, match=f"`{name}` must be a whole number, 1 or more"):
                 Draws(**{name: bad})
@@ -425,7 +425,7 @@ def test_an_interrupt_stops_it_at_once_and_pipes_stay_clean():
     assert time.monotonic() - begin < 10
     assert process.returncode != 0
     assert "KeyboardInterrupt" in error
-    assert "replicates" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
+    assert "draws" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
 
 
 @pytest.mark.slow
@@ -440,7 +440,7 @@ def test_a_terminal_sees_progress(monkeypatch):
         null_distribution(Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7]), TCE_ALONE, Draws(600, 0, threads=2))
     seen = b"".join(iter(lambda: read_terminal(parent), b""))
     os.close(parent)
-    assert b"of 600 replicates" in seen
+    assert b"of 600 draws" in seen
     assert seen.endswith(b"\r")  # the line is wiped in the end
 
 
@@ -450,9 +450,9 @@ def test_replicates_taken_together_are_the_ones_taken_alone(monkeypatch, rng, me
     p = np.round(rng.beta(0.5, 5, 3000), 3)
     tally = Tally.from_arrays(rng.random(3000) < p, p)
     chosen = {metric: truecal.metrics.METRICS[metric]}
-    together = redraw(tally, tally.score, chosen, Draws(70, 1, threads=2))
+    together = compute_on_draws(tally, tally.score, chosen, Draws(70, 1, threads=2))
     monkeypatch.setattr(_bootstrap, "ROWS_AT_ONCE", 1)
-    alone = redraw(tally, tally.score, chosen, Draws(70, 1))
+    alone = compute_on_draws(tally, tally.score, chosen, Draws(70, 1))
     np.testing.assert_array_equal(together[metric], alone[metric])
 
 
@@ -514,8 +514,10 @@ def test_labels_drawn_for_cells_have_the_law_of_those_drawn_for_scores(rng, monk
     metrics = {name: METRICS[name] for name in ("ltce", "ltce_information")}
     other, found = 0.8 * tally.score, {}
     for many in (0, 10**6):
-        monkeypatch.setattr(_bootstrap, "MANY", many)
-        found[many] = [redraw(tally, chances, metrics, Draws(600, random_state=1)) for chances in (tally.score, other)]
+        monkeypatch.setattr(_bootstrap, "DRAWN_SCORES", many)
+        found[many] = [
+            compute_on_draws(tally, chances, metrics, Draws(600, random_state=1)) for chances in (tally.score, other)
+        ]
     for cells, scores in zip(*found.values(), strict=True):
         for name in metrics:
             assert not np.array_equal(cells[name], scores[name])

@@ -125,8 +125,8 @@ def test_degrees_of_freedom_are_those_of_the_fit_and_of_the_kurtosis(rows):
     missing = 1 / carriers - 1 / 40
     rare = max(effect * skewness**2, missing + (4 * missing) ** 2)
     lost = (1 / (clusters - 1) + rare) * (1 - 1 / effect) ** 2 + 1 / (4 + 6 * total / (effect - 1))
-    assert design.whole.effect[0] == pytest.approx(effect, rel=1e-9)
-    assert design.whole.freedom[0] == pytest.approx(1 / lost, rel=1e-9)
+    assert design.total.effect[0] == pytest.approx(effect, rel=1e-9)
+    assert design.total.freedom[0] == pytest.approx(1 / lost, rel=1e-9)
 
 
 def test_tails_are_spread_as_scipy_spreads_them():

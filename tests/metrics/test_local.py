@@ -59,9 +59,9 @@ def test_the_oracle_agrees(name, seed):
     assert found.value == pytest.approx(by_rows, abs=0.6)
     assert found.value == pytest.approx(found.too_low + found.too_high)
     if by_information is None:
-        assert found.evidence is None
+        assert found.information is None
     else:
-        assert found.evidence == pytest.approx(by_information, abs=0.6)
+        assert found.information == pytest.approx(by_information, abs=0.6)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -117,7 +117,7 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
         found = decide_windows(coins, grids, significance, None)
         assert np.allclose(found, expected, rtol=0, atol=1e-11)
         rows, *sides = reject_windows(cells, significance)
-        partition = Windows().over(cells)[1]
+        partition = Windows().partition_cells(cells)[1]
         assert rows.tolist() == partition.n.tolist()
         assert np.allclose(sides, partition.shares(significance, None, "rows"), rtol=0, atol=1e-11)
         expected = Metric(Windows(), WindowTest(significance))(Tally.from_arrays(y, p))
@@ -222,7 +222,7 @@ def test_a_prediction_of_zero_is_certain(label, value):
     """P(X = 0) = 1: the edge's share is s/2 on either side, so even a certain window scores the level."""
     found = local_error(CellSums.from_arrays([label] * 10, [0.0] * 10))
     assert found.value == pytest.approx(value)
-    assert found.evidence is None
+    assert found.information is None
 
 
 def test_bad_arguments_are_refused():
@@ -247,10 +247,10 @@ def test_the_metric_is_the_mean_over_windows_of_the_first_grid(name, tolerance):
         assert rows(tally) == rows(sort_rows(y, p))
         assert truecal.ltce(y, p, significance=0.1, tolerance=tolerance) == pytest.approx(found.value, rel=1e-12)
         by_information = truecal.ltce(y, p, significance=0.1, tolerance=tolerance, weight="information")
-        if found.evidence is None:
+        if found.information is None:
             assert math.isnan(by_information)
         else:
-            assert by_information == pytest.approx(found.evidence, rel=1e-9)
+            assert by_information == pytest.approx(found.information, rel=1e-9)
         partition = Windows().partition(tally)
         assert len(partition) == found.windows
         loss = WindowTest(0.1, tolerance)(Binned(tally, partition))

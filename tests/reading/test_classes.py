@@ -44,7 +44,7 @@ def test_every_engine_reads_what_a_loop_over_classes_does(make, rng):
         assert found.classes[name].pos_label == name
     assert found.predicted == dict(zip(NAMES.tolist(), np.bincount(p.argmax(axis=1)).tolist(), strict=True))
     top = truecal.read(frame, label="pet", score=["p_bee", "p_cat", "p_dog"], multiclass="top-label")
-    assert top == found.top.over(())
+    assert top == found.top.group_by(())
     assert repr(top) == f"Observations(1 segment, p_* for pet, exact: 400 rows, {top.positives} correct)"
 
 

@@ -49,8 +49,8 @@ def test_every_engine_finds_the_clusters_of_segments(make, rows):
 def test_every_engine_finds_the_clusters_of_cells(make, rows):
     found = truecal.read(make(**rows), label="y", score="p", cluster="name", limits=Limits(grid=6))
     exact = expected(rows, "name")
-    place = np.searchsorted(found.whole().low, exact.score, side="right") - 1
-    assert found.whole().clusters == exact.clusters.move(place)
+    place = np.searchsorted(found.pooled().low, exact.score, side="right") - 1
+    assert found.pooled().clusters == exact.clusters.move(place)
 
 
 def test_rows_without_a_cluster_are_an_error_or_dropped(make, rows):
@@ -157,7 +157,7 @@ def test_files_of_tallies_know_the_clusters_of_all_days(rows, need, tmp_path, bi
     assert [part.clusters for part in both.parts.values()] == [part.clusters for part in whole.parts.values()]
     found, expected = (truecal.evaluate(each).verdict.p_value for each in (both, whole))
     assert found == pytest.approx(expected, rel=1e-12)  # sums of scores in cells agree to rounding
-    assert truecal.read(str(tmp_path), by=(), cluster="name").whole().clusters == whole.whole().clusters
+    assert truecal.read(str(tmp_path), by=(), cluster="name").pooled().clusters == whole.pooled().clusters
     with pytest.raises(ValueError, match="`cluster` must be left out if observations are read"):
         truecal.read(str(tmp_path), cluster="customer")
 
@@ -171,8 +171,8 @@ def test_a_file_whose_clusters_are_not_those_of_its_rows_is_refused(rows, need, 
     for change in (
         {"n": pl.when(pair & last).then(pl.col("n") + 1).otherwise("n")},
         {"pos": pl.when(pair).then(pl.col("n") + 1).otherwise("pos")},
-        {"place": pl.when(pair & last).then(-1).otherwise("place")},
-        {"place": pl.when(pair & last).then(10**6).otherwise("place")},
+        {"position": pl.when(pair & last).then(-1).otherwise("position")},
+        {"position": pl.when(pair & last).then(10**6).otherwise("position")},
     ):
         frame.with_columns(**change).write_parquet(place, metadata={"truecal": settings})
         data = place.read_bytes()

@@ -76,7 +76,7 @@ def test_every_engine_sees_sampled_rows_alike(make):
     assert found.tally == expected
     grouped = truecal.read(frame, label="y", score="p", by="g", **settings)
     assert grouped.tally == expected
-    cells = truecal.read(frame, label="y", score="p", limits=Limits(grid=8), **settings).whole()
+    cells = truecal.read(frame, label="y", score="p", limits=Limits(grid=8), **settings).pooled()
     grid = GridTally.of(expected, 8)
     for name in ("key", "n", "pos", "low", "high"):
         assert getattr(cells, name).tolist() == getattr(grid, name).tolist(), name
@@ -132,7 +132,7 @@ def test_every_engine_discounts_late_labels(make):
     share = make(y=y, p=p, f=late.share(np.array(age)).tolist())
     assert truecal.read(share, label="y", score="p", sampling=Sampling(label_delay="f")).tally == expected
     sampled = truecal.read(frame, label="y", score="p", sampling=Sampling(negative_rate=0.1, label_delay=late))
-    seen = Sampling(0.1).seen(np.array(p) * late.share(np.array(age)))
+    seen = Sampling(0.1).to_sampled(np.array(p) * late.share(np.array(age)))
     assert sampled.tally == Tally(*Tally.from_arrays(y, seen).entries, Sampling(0.1, label_delay=True))
     frame = make(y=y[:3], p=p[:3], age=[None, 3.0, 7.0])
     assert truecal.read(
@@ -176,8 +176,8 @@ def test_cells_counted_by_our_own_loops_are_those_of_the_engine(need, rng, monke
         theirs = truecal.read(data, **settings)
     assert ours.dropped == theirs.dropped == truecal.read(frame, **settings).dropped
     assert sum(sum(reasons.values()) for reasons in ours.dropped.values()) == 2
-    assert ours.whole() == truecal.read(frame, **settings).whole()
-    for one, other in zip(ours.whole().columns, theirs.whole().columns, strict=True):
+    assert ours.pooled() == truecal.read(frame, **settings).pooled()
+    for one, other in zip(ours.pooled().columns, theirs.pooled().columns, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
 
 

@@ -394,7 +394,7 @@ def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, monkeypatch,
     monkeypatch.setattr(module, "LEAST_MEMORY", 1)
     limits = truecal.reading.Limits(memory=8000)
     read = truecal.read(tmp_path / "a.parquet", label="y", score="p", limits=limits)
-    assert isinstance(read.whole(), SortedRows)
+    assert isinstance(read.pooled(), SortedRows)
     found = truecal.evaluate(read, **options)
     assert found == truecal.evaluate(Tally.from_arrays(frame["y"], p), **options)
 

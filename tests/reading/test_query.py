@@ -120,7 +120,7 @@ def test_every_engine_makes_the_same_cells(make, columns, rng):
     exact = Tally.from_arrays(columns["y"], columns["p"])
     limits = Limits(grid=6)
     read = truecal.read(frame, **COLUMNS, limits=limits)
-    found = read.whole()
+    found = read.pooled()
     expected = GridTally.of(exact, 6)
     for got, wanted in zip(
         found.columns[:3] + found.columns[4:], expected.columns[:3] + expected.columns[4:], strict=True
@@ -142,18 +142,18 @@ def test_every_engine_makes_the_same_cells(make, columns, rng):
 def test_only_engines_elsewhere_with_many_rows_are_gridded_unasked(make, columns, rng):
     columns["p"] = rng.beta(0.5, 3, 3000).tolist()
     frame = make(**columns)
-    data = truecal.read(frame, **COLUMNS, limits=Limits(limit=2999)).whole()
+    data = truecal.read(frame, **COLUMNS, limits=Limits(limit=2999)).pooled()
     elsewhere = make.engine in ("duckdb", "pyspark", "dask", "ibis")
     assert isinstance(data, GridTally) == elsewhere
-    data = truecal.read(frame, **COLUMNS, limits=Limits(limit=3000)).whole()
+    data = truecal.read(frame, **COLUMNS, limits=Limits(limit=3000)).pooled()
     assert not isinstance(data, GridTally)
-    data = truecal.read(frame, **COLUMNS, limits=Limits(grid=None, limit=1)).whole()
+    data = truecal.read(frame, **COLUMNS, limits=Limits(grid=None, limit=1)).pooled()
     assert not isinstance(data, GridTally)
 
 
 def test_a_grid_that_leaves_every_score_alone_is_exact(make, columns):
     """Two decimals are told apart by 13 bits."""
-    data = truecal.read(make(**columns), **COLUMNS, limits=Limits(grid=13)).whole().simplify()
+    data = truecal.read(make(**columns), **COLUMNS, limits=Limits(grid=13)).pooled().simplify()
     assert data == Tally.from_arrays(columns["y"], columns["p"])
 
 

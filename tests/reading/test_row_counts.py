@@ -322,7 +322,7 @@ def test_a_row_that_is_lost_while_tallies_are_added_or_regrouped_is_an_error(nee
         whole.save(tmp_path / f"{i}.parquet")
     real = _observations.merge_parts
     monkeypatch.setattr(_observations, "merge_parts", lambda parts: real(parts[1:]))
-    for work in (lambda: whole + whole, lambda: whole.over(()), lambda: truecal.read(tmp_path)):
+    for work in (lambda: whole + whole, lambda: whole.group_by(()), lambda: truecal.read(tmp_path)):
         with pytest.raises(RuntimeError, match="Rows must not get lost"):
             work()
     monkeypatch.setattr(_observations, "merge_parts", real)

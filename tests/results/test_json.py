@@ -166,7 +166,7 @@ row_counts = st.builds(
 row_counts |= st.dictionaries(names, row_counts, min_size=2, max_size=3).map(add_files)
 groups = {
     "metric": setting(metrics),
-    "replicates": setting(counts),
+    "draws": setting(counts),
     "adjust": setting(adjusts),
     "significance": setting(levels),
     "notes": setting(notes),

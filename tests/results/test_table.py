@@ -59,7 +59,7 @@ def segments(rng):
 
 
 def as_windows(segments):
-    return Observations("y", "p", segments.parts, by=("country",), windows={"country": None})
+    return Observations("y", "p", segments.parts, by=("country",), periods={"country": None})
 
 
 def test_a_table_is_its_declaration(small):

@@ -38,7 +38,7 @@ def groups_of(rng, sizes, **options):
         p = rng.beta(1, 9, rows)
         cluster = np.arange(rows) // 3 if options.get("clusters") else None
         sampling = options.get("sampling", Sampling())
-        y = rng.random(rows) < sampling.seen(p)
+        y = rng.random(rows) < sampling.to_sampled(p)
         groups.append(CellSums.from_arrays(y, p, sampling=sampling, cluster=cluster))
     return CellGroups.of(groups)
 

@@ -128,8 +128,8 @@ def test_results_say_what_each_bin_could_have_seen(rng):
     p = rng.beta(0.5, 5, 4000)
     bins = truecal.evaluate(rng.random(4000) < p, p).bins
     below, above = truecal.verdict.detectable_rates(bins.n, bins.mean)
-    np.testing.assert_array_equal(bins.seen_above, above)
-    np.testing.assert_array_equal(bins.seen_below, below)
+    np.testing.assert_array_equal(bins.detectable_above, above)
+    np.testing.assert_array_equal(bins.detectable_below, below)
 
 
 def test_critical_counts_are_the_edges_of_rejection():

@@ -242,7 +242,7 @@ def test_every_cause_occurs_and_has_words(cause):
             "ltce is 10.00%, not below the limit of 5%.",
         ),
         (
-            lambda: one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, replicates=18))),
+            lambda: one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, draws=18))),
             "the p-value of ltce is 0.4, but 18 null draws cannot give less than 0.05263; at least 20 are needed to fall "
             "below the limit of 0.05.",
         ),

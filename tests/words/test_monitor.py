@@ -64,7 +64,7 @@ def test_alarms_of_several_series_are_counted_and_named():
         p = rng.beta(1, 9, size=4000)
         parts[FIRST, name] = Tally.from_arrays(rng.random(4000) < (2 * p / (1 + p) if name < "e" else p), p)
     monitor = Monitor()
-    update = monitor.update(Observations("y", "p", parts, by=("day", "name"), windows={"day": "1d"}))
+    update = monitor.update(Observations("y", "p", parts, by=("day", "name"), periods={"day": "1d"}))
     named = [f"name={name}" for name in "abcd"]
     assert sorted(monitor.alarms) == ["all rows", *named]
     first, second, third, *_ = monitor.alarms

@@ -73,7 +73,7 @@ def evaluate_classes(
         wholes = list(y_true.classes.values())
 
         def find(first: int, last: int, pooled: bool) -> list[CellSums]:
-            return [_choose_cells(each.whole().simplify(), options, pooled) for each in wholes[first:last]]
+            return [_choose_cells(each.pooled().simplify(), options, pooled) for each in wholes[first:last]]
 
         verdicts = _judge(find, len(wholes), options)
         predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)

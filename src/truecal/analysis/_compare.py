@@ -24,7 +24,7 @@ from truecal.data import (
     Tally,
     apply_delay,
     as_sampling,
-    name_sampling,
+    list_settings,
     note_row_counts,
 )
 from truecal.inference import Draws, differences
@@ -125,7 +125,7 @@ def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, sam
     """The rows with both scores, of whatever was given."""
     if isinstance(y_true, (Pairs, Observations)):
         given = {"y_prob_other": y_prob_other, "pos_label": pos_label, "cluster": cluster}
-        refuse_grouped(given | name_sampling(sampling))
+        refuse_grouped(given | list_settings(sampling))
         pairs = y_true.baseline if isinstance(y_true, Observations) else y_true
         if pairs is None:
             raise ValueError(

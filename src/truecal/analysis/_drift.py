@@ -27,8 +27,8 @@ from truecal.data import (
     Floats,
     Observations,
     Part,
+    find_complete,
     find_ends,
-    find_mature,
     merge_parts,
     read_moment,
     read_span,
@@ -85,7 +85,7 @@ def drift(
     after = None if label_lag is None else read_span(label_lag)
     complete, moment = np.ones(len(periods), dtype=np.bool_), None
     if after is not None:
-        flags, moment = find_mature(find_ends(list(periods), length), after, now)
+        flags, moment = find_complete(find_ends(list(periods), length), after, now)
         complete = np.array(flags, dtype=np.bool_)
     first, others = _find_baseline(baseline, list(periods), complete), None
     if isinstance(baseline, Observations):
@@ -170,7 +170,7 @@ def _compare_periods(
     move = detectable_move(end, start, significance / shares)
     found |= {"baseline_verdict": before, "later_verdict": after, "detectable_change": move}
     sampling = others.sampling
-    prevalences = (float(sampling.predicted(part.positives / part.n_rows)) for part in (others, rest))
+    prevalences = (float(sampling.to_population(part.positives / part.n_rows)) for part in (others, rest))
     return found | {
         "base_rates": tuple(prevalences),
         "later_base_rate_p": min(1.0, shares * rest_p["base_rate"]),
@@ -255,20 +255,20 @@ def _open_baseline(baseline: Observations, data: Observations, threshold: float 
             f"{option('baseline')} must be read as the data are, {data.sampling!r}; it was read with "
             f"{baseline.sampling!r}."
         )
-    return keep_above({None: baseline.whole().simplify()}, threshold)[None]
+    return keep_above({None: baseline.pooled().simplify()}, threshold)[None]
 
 
 def _find_periods(data: Observations, every: str | None) -> tuple[str | None, Observations]:
     """How long periods are, and the observations by them alone."""
-    if len(data.windows) != 1:
-        having = "none" if not data.windows else ", ".join(map(repr, data.windows))
+    if len(data.periods) != 1:
+        having = "none" if not data.periods else ", ".join(map(repr, data.periods))
         raise ValueError(
             f"{option('time')} must be one column of the observations; they have {having}.\n\n"
             "Hint: `truecal.read(data, time=...)` cuts a column of times into periods."
         )
-    ((time, own),) = data.windows.items()
+    ((time, own),) = data.periods.items()
     length = own if every is None else every
-    grouped = data.over((time,), {time: length})
+    grouped = data.group_by((time,), {time: length})
     if (None,) in grouped.parts:
         raise ValueError(f"Every row must have a time; `{time}` is null in {grouped.parts[None,].n_rows:,}.")
     return length, grouped

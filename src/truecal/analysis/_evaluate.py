@@ -35,7 +35,7 @@ from truecal.data import (
     check_class_options,
     choose_multiclass,
     drop_missing,
-    name_sampling,
+    list_settings,
     note_equal_counts,
     note_row_counts,
     read_weights,
@@ -164,7 +164,7 @@ def evaluate(
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
         given |= {"cluster": cluster, "importance_weight": importance_weight}
         given["missing"] = None if missing == "raise" else missing
-        refuse_grouped(given | name_sampling(sampling))
+        refuse_grouped(given | list_settings(sampling))
         chosen = metrics if y_prob is None else y_prob
         if several:
             return Models({str(name): _evaluate_observed(each, chosen, options) for name, each in y_true.items()})
@@ -256,7 +256,7 @@ def refuse_grouped(given: Mapping[str, Any]) -> None:
 
 def refuse_classes(sampling: Sampling) -> None:
     """Refuse rows sampled by two labels where there are several classes."""
-    for name, value in name_sampling(sampling).items():
+    for name, value in list_settings(sampling).items():
         if value is not None:
             raise ValueError(
                 f"{option(name)} is about two labels, and must be left out where there are several classes."
@@ -283,7 +283,7 @@ def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
 
 
 def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOptions) -> Result:
-    whole = (data.whole() if isinstance(data, Observations) else data).simplify()
+    whole = (data.pooled() if isinstance(data, Observations) else data).simplify()
     if isinstance(whole, GridTally):
         result = _evaluate_cells(whole, metrics, options)
     else:
@@ -425,7 +425,7 @@ def _bootstrap(
         draws = Draws(null_draws, random_state, threads)
         nulls, curve = (
             null_distribution(tally, metrics, draws, observed),
-            Curve.with_band(tally, replace(draws, replicates=min(null_draws, BAND))),
+            Curve.with_band(tally, replace(draws, draws=min(null_draws, BAND))),
         )
     if resamples:
         draws, confidence = Draws(resamples, random_state, threads), options["confidence"]

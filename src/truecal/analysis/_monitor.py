@@ -26,11 +26,11 @@ from truecal.data import (
     Segment,
     Span,
     Tally,
+    find_complete,
     find_ends,
-    find_mature,
+    find_threshold_score,
     read_moment,
     read_span,
-    see_threshold,
 )
 from truecal.inference import PeriodSums, Process, find_pivot
 from truecal.metrics import Direction, Tolerance, as_tolerance, check_significance
@@ -372,12 +372,12 @@ def _read_rows(
 
 def _read_observations(state: MonitorState, data: Observations) -> tuple[MonitorState, PeriodCells]:
     """Return the cells of each period, of all rows and of each segment."""
-    if len(data.windows) != 1:
+    if len(data.periods) != 1:
         raise ValueError(
             f"{option('time')} must be one column of the observations, which makes their periods; they have "
-            f"{', '.join(map(repr, data.windows)) or 'none'}.\n\nHint: `truecal.read(data, time=...)` reads it."
+            f"{', '.join(map(repr, data.periods)) or 'none'}.\n\nHint: `truecal.read(data, time=...)` reads it."
         )
-    ((time, every),) = data.windows.items()
+    ((time, every),) = data.periods.items()
     by = tuple(name for name in data.by if name != time)
     source: dict[str, Any] = {"label": data.label, "score": data.score, "by": by, "every": every}
     source["sampling"] = data.sampling
@@ -393,11 +393,11 @@ def _read_observations(state: MonitorState, data: Observations) -> tuple[Monitor
             )
     cells: PeriodCells = {}
     for names in ((), by) if by else ((),):
-        parts = data.over((time, *names)).parts
+        parts = data.group_by((time, *names)).parts
         if any(key[0] is None for key in parts):
             raise ValueError(f"Every row must have a time; `{time}` is null in some.")
         if state.threshold is not None:
-            parts = keep_above(parts, see_threshold(state.threshold, data.sampling))
+            parts = keep_above(parts, find_threshold_score(state.threshold, data.sampling))
         for (period, *segment), part in parts.items():
             cells.setdefault(period, {})[tuple(segment) if names else None] = CellSums.of(part)
     return state, cells
@@ -488,7 +488,7 @@ def _evaluate_complete(state: MonitorState, now: Moment | None) -> tuple[Monitor
     periods = list(dict.fromkeys(one.period for one in state.pending))
     if state.label_lag is not None and periods:
         moment = datetime.now(UTC).replace(tzinfo=None) if now is None else read_moment(now)
-        complete, _ = find_mature(find_ends(periods, state.every), state.label_lag, moment)
+        complete, _ = find_complete(find_ends(periods, state.every), state.label_lag, moment)
         periods = periods[: complete.index(False)] if False in complete else periods
     ready = set(periods)
     series = {one.segment: one for one in state.series}

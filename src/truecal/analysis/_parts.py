@@ -14,7 +14,7 @@ from truecal._errors import option
 from truecal._options import GroupOptions, TestOptions
 from truecal._progress import Progress
 from truecal.analysis._evaluate import check_region, choose_test, raise_for_data
-from truecal.data import GridTally, Note, NoteCode, Observations, Part, RowCounts, Segment, see_threshold
+from truecal.data import GridTally, Note, NoteCode, Observations, Part, RowCounts, Segment, find_threshold_score
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import (
     METRICS,
@@ -44,8 +44,8 @@ def find_score_threshold(data: Observations, options: TestOptions) -> float | No
     threshold, top = options["threshold"], options["top"]
     check_region(threshold, top)
     if top is None:
-        return None if threshold is None else see_threshold(threshold, data.sampling)
-    return float(data.whole().tally.top(top).score[0])
+        return None if threshold is None else find_threshold_score(threshold, data.sampling)
+    return float(data.pooled().tally.top(top).score[0])
 
 
 def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
@@ -56,9 +56,9 @@ def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, 
     def find_highest(part: Part) -> float:
         return (part.tally if isinstance(part, GridTally) else part).highest
 
-    kept = {key: part.reaching(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
+    kept = {key: part.at_least(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
     if not kept:
-        lowest = float(next(iter(parts.values())).sampling.predicted(threshold))
+        lowest = float(next(iter(parts.values())).sampling.to_population(threshold))
         raise ValueError(f"{option('threshold')} must leave some rows; all scores are below {lowest:.6g}.")
     return kept
 
@@ -119,7 +119,7 @@ def measure_groups(
     sizes = rows if sampling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
     expected = np.array([found.expected for found in verdicts])
     return {
-        "prevalence": sampling.predicted(np.array([part.positives for part in parts.values()]) / rows),
+        "prevalence": sampling.to_population(np.array([part.positives for part in parts.values()]) / rows),
         "mean": np.minimum(expected / np.array(sizes), 1.0),
         "value": value,
         "lowest": lowest,
@@ -128,7 +128,7 @@ def measure_groups(
         "null_p": null_p,
         "null_p_adjusted": adjusted,
         "metric": metric,
-        "replicates": most,
+        "draws": most,
         "tolerance": as_tolerance(options["tolerance"]),
         "sampling": sampling,
     }

@@ -30,8 +30,8 @@ from truecal.data import (
     apply_delay,
     as_sampling,
     as_tuple,
+    list_settings,
     merge,
-    name_sampling,
     unchecked,
 )
 from truecal.inference import (
@@ -103,11 +103,11 @@ def recalibrate(
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
     data = _read(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
-    names, whole = as_tuple(by), _rows_of(data.whole())
+    names, whole = as_tuple(by), _rows_of(data.pooled())
     for name in names:
-        if name not in data.by or name in data.windows:
+        if name not in data.by or name in data.periods:
             raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
-    parts = {key: part.tally for key, part in data.over(names).parts.items()} if names else {}
+    parts = {key: part.tally for key, part in data.group_by(names).parts.items()} if names else {}
     common, offsets = _Fit(kind, rng).fit(whole, parts)
     return Recalibration(
         map=common,
@@ -134,7 +134,7 @@ def _read(
     """Return what is given as observations; arrays have no names."""
     if isinstance(y_true, Observations):
         given = {"y_prob": y_prob, "sample_weight": sample_weight, "pos_label": pos_label, "cluster": cluster}
-        refuse_grouped(given | name_sampling(sampling))
+        refuse_grouped(given | list_settings(sampling))
         return y_true
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("recalibrate", y_true, y_prob)
@@ -150,7 +150,7 @@ def _rows_of(part: Part) -> Sorted:
 
 def _count_contradicted(whole: Sorted) -> int:
     """Count the positives at predictions of 0, and the negatives at predictions of 1."""
-    none, all_ = whole.sampling.seen(np.array([0.0, 1.0]))
+    none, all_ = whole.sampling.to_sampled(np.array([0.0, 1.0]))
     first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
     n, k = _kernel.count(whole.entries, np.array([0, first, last, len(whole)]))
     return int(k[0] + n[2] - k[2])
@@ -166,7 +166,7 @@ def _take_means(whole: Sorted) -> tuple[float, float] | None:
 
 def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
     """Refuse to validate a map on the rows that it was fitted to."""
-    whole = _rows_of(data.whole())
+    whole = _rows_of(data.pooled())
     if recalibration.means is None or (whole.n_rows, whole.positives) != (recalibration.n, recalibration.positives):
         return
     means = _take_means(whole)
@@ -245,8 +245,8 @@ def _find_spread(offsets: Floats, w: Floats) -> float:
 
 def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
     """Return the labelled positives that a map with an offset expects, and the derivative by the offset."""
-    p = common.apply(tally.sampling.predicted(tally.score), offset)
-    q, slope = tally.sampling.seen(p), tally.sampling.slope(p) if not tally.sampling.plain else np.ones(len(p))
+    p = common.apply(tally.sampling.to_population(tally.score), offset)
+    q, slope = tally.sampling.to_sampled(p), tally.sampling.slope(p) if not tally.sampling.plain else np.ones(len(p))
     return float(np.sum(tally.n * q)), float(np.sum(tally.n * slope * p * (1 - p)))
 
 
@@ -259,9 +259,9 @@ def _find_error_change(
     ends, whose largest value is compared with those of bridges under a constant error: of normal steps with the same
     variances, which are larger by the mean design effect of periods if rows are in clusters.
     """
-    if len(data.windows) != 1:
+    if len(data.periods) != 1:
         return None
-    ((time, every),) = data.windows.items()
+    ((time, every),) = data.periods.items()
     periods = _split_periods(data, time, by)
     sums = np.array([_add_scores(common, offsets, fold) for fold in periods.values()])
     if len(periods) < 2 or not sums[:, 1].sum() > 0:
@@ -293,8 +293,8 @@ def _add_scores(common: Map, offsets: dict[Segment, float], fold: Fold) -> tuple
     score = variance = expected = 0.0
     for key, tally in fold.items():
         sampling, n, k = tally.sampling, tally.n, tally.pos
-        p = common.apply(sampling.predicted(tally.score), offsets.get(key, 0.0))
-        q = sampling.seen(p)
+        p = common.apply(sampling.to_population(tally.score), offsets.get(key, 0.0))
+        q = sampling.to_sampled(p)
         v = q * (1 - q)
         weight = (v > 0) * 1.0 if sampling.plain else sampling.slope(p) * p * (1 - p) / np.maximum(v, 1e-300)
         score += float(np.sum(weight * (k - n * q)))
@@ -335,7 +335,7 @@ def validate_on(
     offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
     columns = _choose_columns(data, recalibration.by)
     rows = _HeldOut(columns, data.cluster, confidence)
-    for segment, part in (data.over(columns).parts if columns else {(): data.whole()}).items():
+    for segment, part in (data.group_by(columns).parts if columns else {(): data.pooled()}).items():
         offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
         rows.add(segment, as_cells(_rows_of(part)), recalibration.map, offset)
     return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
@@ -358,7 +358,7 @@ def recalibrate_observations(recalibration: Recalibration, data: Observations) -
     for key, part in data.parts.items():
         old, sampling = part.tally, part.sampling
         offset = offsets.get(tuple(key[index] for index in indices), 0.0) if recalibration.by else 0.0
-        new = sampling.seen(recalibration.map.apply(sampling.predicted(old.score), offset))
+        new = sampling.to_sampled(recalibration.map.apply(sampling.to_population(old.score), offset))
         pairs = Pairs((new, old.score), old.n, old.pos, sampling=sampling, clusters=old.clusters)
         lines.append(pairs.lines)
         parts[key] = pairs.models()[0][0]
@@ -369,7 +369,7 @@ def recalibrate_observations(recalibration: Recalibration, data: Observations) -
 
 def _choose_columns(data: Observations, by: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns whose segments are validated: those of the map, or all that the rows were read by."""
-    return by or tuple(name for name in data.by if name not in data.windows)
+    return by or tuple(name for name in data.by if name not in data.periods)
 
 
 class _HeldOut:
@@ -382,7 +382,7 @@ class _HeldOut:
 
     def add(self, segment: Segment, tally: Tally, common: Map, offset: float) -> None:
         """Add rows of a segment, which a map with an offset is applied to."""
-        p = tally.sampling.predicted(tally.score)
+        p = tally.sampling.to_population(tally.score)
         before, after, by_common = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
         before.add(tally, p)
         after.add(tally, common.apply(p, offset))
@@ -394,7 +394,7 @@ class _HeldOut:
         before, after = (_Losses.sum(losses[i] for losses in self.parts.values()) for i in (0, 1))
         rows = before.tally()
         rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
-        constant = mean_loss(rows, rows.sampling.predicted(np.full(len(rows), rate)))
+        constant = mean_loss(rows, rows.sampling.to_population(np.full(len(rows), rate)))
         skill = [
             1 - losses.mean("log") / constant if 0 < rows.positives < rows.n_rows else math.nan
             for losses in (before, after)
@@ -453,17 +453,17 @@ def _split_rows(
     data: Observations, by: tuple[str, ...], folds: int, rng: np.random.Generator
 ) -> tuple[list[Fold], bool]:
     """Split rows into folds at random, or into periods in order; and say whether into periods."""
-    if len(data.windows) == 1:
-        (time,) = data.windows
+    if len(data.periods) == 1:
+        (time,) = data.periods
         return list(_split_periods(data, time, by).values()), True
-    parts = data.over(by).parts if by else {(): data.whole()}
+    parts = data.group_by(by).parts if by else {(): data.pooled()}
     return split({segment: as_cells(_rows_of(part)) for segment, part in parts.items()}, folds, rng), False
 
 
 def _split_periods(data: Observations, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
     """Split rows into periods in order, each by the segments of `by`."""
     periods: dict[Any, Fold] = {}
-    for key, part in data.over((time, *by)).parts.items():
+    for key, part in data.group_by((time, *by)).parts.items():
         periods.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
     return periods
 
@@ -501,7 +501,7 @@ class _Losses:
     def tally(self) -> Tally:
         """Return the rows grouped by their new predictions."""
         sampling = self.parts[0][0].sampling
-        seen = [sampling.seen(p) for _, p in self.parts]
+        seen = [sampling.to_sampled(p) for _, p in self.parts]
         n, pos = (np.concatenate([getattr(tally, name) for tally in self.tallies]) for name in ("n", "pos"))
         tally = merge(np.concatenate(seen), n, pos, sampling)
         clusters = [old.clusters for old in self.tallies if old.clusters is not None]
@@ -510,12 +510,12 @@ class _Losses:
         cluster, rows, positives = (
             np.concatenate([getattr(one, name) for one in clusters]) for name in ("cluster", "n", "pos")
         )
-        indices = [np.searchsorted(tally.score, q)[one.place] for one, q in zip(clusters, seen, strict=True)]
+        indices = [np.searchsorted(tally.score, q)[one.position] for one, q in zip(clusters, seen, strict=True)]
         return unchecked(*tally.entries, sampling, Clusters.merge(cluster, np.concatenate(indices), rows, positives))
 
     def losses(self, kind: str) -> list[tuple[Floats, Floats]]:
         """Return the loss of a positive and of a negative at each prediction."""
-        seen = [tally.sampling.seen(p) for tally, p in self.parts]
+        seen = [tally.sampling.to_sampled(p) for tally, p in self.parts]
         if kind == "log":
             return [log_losses(np.clip(q, *PROBABILITY)) for q in seen]
         return [((1 - q) ** 2, q**2) for q in seen]

@@ -65,12 +65,12 @@ def segments(
     """
     options = resolve(segments, options)
     check_observations("segments", data)
-    names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
+    names = tuple(name for name in data.by if name not in data.periods) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
         raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
     chosen = choose_metric(metric, options)
-    grouped = data.over(names)
+    grouped = data.group_by(names)
     parts = {key: part.simplify() for key, part in grouped.parts.items()}
     kept = keep_above(parts, find_score_threshold(data, options))
     adjust, significance = options["adjust"], options["significance"]

@@ -709,7 +709,7 @@ def _check_outside(given: list[str], place: Path) -> None:
 def _save_observations(args: Namespace, observations: Observations, place: Path) -> int:
     with naming(place):
         observations.save(place)
-    note(f"{place} holds {describe_observations(observations, observations.by, observations.windows)}")
+    note(f"{place} holds {describe_observations(observations, observations.by, observations.periods)}")
     return print_written(args, [place])
 
 

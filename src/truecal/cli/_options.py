@@ -300,7 +300,7 @@ OPTIONS = (
     bind(RowOptions, "format"),
     Argument(
         "--by", "columns to keep, commas or repeated; '' keeps none; default all", DATA, "merge", "COLUMN",
-        type=names, action=Many, spells={"over": "--by"},
+        type=names, action=Many, spells={"group_by": "--by"},
     ),
     Argument(
         "rate", "the probability that is predicted, such as 0.01", DATA, "plan", "RATE", type=number,
@@ -317,7 +317,7 @@ OPTIONS = (
     ),
     bind(DataOptions, "multiclass", "segments drift monitor plot tally", choices=("top-label",)),
     bind(DataOptions, "labels", type=names, action=Many),
-    bind(ModelOptions, "by", spells={"over": "--by"}),
+    bind(ModelOptions, "by", spells={"group_by": "--by"}),
     bind(SliceOptions, "columns"),
     Argument(
         "--slices", "search all columns for miscalibrated groups, for a section on them", COMPUTED, "report",
@@ -440,17 +440,17 @@ OPTIONS = (
     bind(TestOptions, "tolerance", type=tolerance),
     bind(
         GroupOptions, "null_draws", "evaluate report plot", default=None, shown=DRAWN,
-        spells={"replicates": "--null-draws"},
+        spells={"draws": "--null-draws"},
     ),
-    bind(GroupOptions, "null_draws", "segments drift", default=None, spells={"replicates": "--null-draws"}),
+    bind(GroupOptions, "null_draws", "segments drift", default=None, spells={"draws": "--null-draws"}),
     bind(CheckOptions, "null_draws", "check"),
     bind(CompareOptions, "resamples", "evaluate plot", default=None, spells={"resamples=1000": "--resamples 1000"}),
     bind(
         CompareOptions, "resamples", "report", default=None, shown=DRAWN,
         spells={"resamples=1000": "--resamples 1000"},
     ),
-    bind(CompareOptions, "resamples", "compare", spells={"replicates": "--resamples"}),
-    bind(CheckOptions, "resamples", "check", spells={"replicates": "--resamples"}),
+    bind(CompareOptions, "resamples", "compare", spells={"draws": "--resamples"}),
+    bind(CheckOptions, "resamples", "check", spells={"draws": "--resamples"}),
     bind(GroupOptions, "adjust", choices=("holm", "bh", "none"), default="holm"),
     bind(
         TestOptions, "random_state", JUDGING, word="--seed", type=whole, default=0, shown=0,

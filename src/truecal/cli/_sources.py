@@ -322,7 +322,7 @@ def _open_observations(args: Namespace, paths: list[str], models: int, *, timed:
             "Hint: compare the data that they were made of."
         )
     settings = read_settings(places[0])
-    by, own = tuple(settings["by"]), dict(settings["windows"])
+    by, own = tuple(settings["by"]), dict(settings["periods"])
     time, every = args.time if timed else None, None
     if timed:
         if time is None and len(own) != 1:
@@ -333,7 +333,7 @@ def _open_observations(args: Namespace, paths: list[str], models: int, *, timed:
         check_column("time", time, by)
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
-    observations = load_observations(paths, by=list(kept), windows={time: every} if time else {})
+    observations = load_observations(paths, by=list(kept), periods={time: every} if time else {})
     for given in ("multiclass", "labels"):
         if getattr(args, given, None) is not None:
             raise UsageError(f"--{given} must be left out if observations are read: they have no rows", args.command)
@@ -347,9 +347,9 @@ def refuse_observations(args: Namespace, paths: list[str]) -> NoReturn:
     raise ValueError(f"`truecal {args.command}` needs rows; {name_files(paths)!r} holds observations, which have none.")
 
 
-def describe_observations(observations: Observations, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
+def describe_observations(observations: Observations, by: Sequence[str], periods: Mapping[str, str | None]) -> str:
     """What observations hold, in words."""
-    names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
+    names = [f"{name} ({periods[name]})" if periods.get(name) else name for name in by]
     how = "exact" if observations.bits is None else f"in cells of {observations.bits} bits"
     return (
         f"{observations.score} for {observations.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,13 @@ from truecal.data._row_counts import Reason, ReasonKind
 
 AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
-MANY = 1_000_000  # rows that are counted on several threads
-ENOUGH = 1 << 16  # rows below which a thread takes longer to start than to count them
-AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
-BLOCK = 1 << 18  # probabilities that are looked at together, while a cache holds them
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Numbers = TypeVar("Numbers", Ints, Floats)
+THREADED_ROWS = 1_000_000  # rows that are counted on several threads
+ROWS_PER_THREAD = 1 << 16  # rows below which a thread takes longer to start than to count them
+COLUMNS_AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
+PROBABILITIES_AT_ONCE = 1 << 18  # probabilities that are looked at together, while a cache holds them
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
@@ -127,8 +130,8 @@ def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
     if array.dtype.kind == "f":
         missing = missing | np.isnan(array)
     elif array.dtype == object:
-        own = np.array([is_missing(value) for value in array.ravel()], dtype=bool).reshape(array.shape)
-        missing = missing | own
+        null_objects = np.array([is_missing(value) for value in array.ravel()], dtype=bool).reshape(array.shape)
+        missing = missing | null_objects
     return array, np.asarray(missing.reshape(len(array), -1).any(axis=1)) if len(array) else np.zeros(0, dtype=bool)
 
 
@@ -164,8 +167,8 @@ def count_threads(rows: int, threads: int | None = None) -> int:
     """How many threads count rows: at most as many as were asked for; else one for fewer than a million rows and, from
     there on, all cores that the process may use. No answer depends on it."""
     if threads is None:
-        return 1 if rows < MANY else min(count_processors(), rows // MANY + 1)
-    return min(int(threads), rows // ENOUGH + 1)
+        return 1 if rows < THREADED_ROWS else min(count_processors(), rows // THREADED_ROWS + 1)
+    return min(int(threads), rows // ROWS_PER_THREAD + 1)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -180,12 +183,12 @@ def check_indexes(columns: Mapping[str, Any]) -> None:
         first, other = indexed[0]
         if other.equals(index) or len(other) != len(index) or not (differ := np.asarray(other != index)).any():
             continue
-        place = int(np.argmax(differ))
-        names = " and ".join(repr(each[place : place + 1].tolist()[0]) for each in (other, index))
+        position = int(np.argmax(differ))
+        names = " and ".join(repr(row_names[position : position + 1].tolist()[0]) for row_names in (other, index))
         raise ValueError(
-            f"`{first}` and `{name}` must have the same index, since rows are paired; at position {place} the indexes "
-            f"have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by index, "
-            f"`{name}.loc[{first}.index]`."
+            f"`{first}` and `{name}` must have the same index, since rows are paired; at position {position} the "
+            f"indexes have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by "
+            f"index, `{name}.loc[{first}.index]`."
         )
 
 
@@ -311,16 +314,16 @@ class Classes:
         target = _find_classes(y_true, names, size)
         flat = read_scores(probabilities.ravel())
         matrix = flat.reshape(size, classes)
-        step = max(BLOCK // classes, 1)
+        step = max(PROBABILITIES_AT_ONCE // classes, 1)
         blocks = [matrix[begin : begin + step] for begin in range(0, size, step)]
 
         def look(first: int, last: int) -> list[tuple[bool, Any, Any]]:
             return [_look_at_rows(block) for block in blocks[first:last]]
 
-        seen = map_chunks(look, len(blocks), 1, threads if len(blocks) > 1 else 1) if blocks else []
-        if not all(fine for fine, _, _ in seen):
+        checked = map_chunks(look, len(blocks), 1, threads if len(blocks) > 1 else 1) if blocks else []
+        if not all(fine for fine, _, _ in checked):
             raise_for_scores(flat)
-        sums, chosen = (np.concatenate([each[i] for each in seen] or [np.zeros(0, np.int64)]) for i in (1, 2))
+        sums, chosen = (np.concatenate([answer[i] for answer in checked] or [np.zeros(0, np.int64)]) for i in (1, 2))
         off = ~((sums >= SUM[0]) & (sums <= SUM[1]))
         if off.any():
             first = int(np.argmax(off))
@@ -338,8 +341,8 @@ class Classes:
         """The labels and scores of each class against the rest, or of some of them. Columns are read some at a time,
         each row's share of them in one piece of memory."""
         last = len(self.names) if last is None else last
-        for begin in range(first, last, AT_ONCE):
-            block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + AT_ONCE, last)].T)
+        for begin in range(first, last, COLUMNS_AT_ONCE):
+            block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + COLUMNS_AT_ONCE, last)].T)
             for index, score in enumerate(block, begin):
                 yield self.target == index, score
 
@@ -376,17 +379,17 @@ def _find_classes(y_true: Any, names: Sequence[Any], size: int) -> NDArray[np.in
     if labels.ndim != 1:
         raise ValueError(f"`y_true` must have one dimension; its shape is {labels.shape}.")
     check_lengths(y_true=len(labels), y_prob=size)
-    found = np.full(size, -1)
+    positions = np.full(size, -1)
     for index, name in enumerate(names):
-        found[np.asarray(labels == name)] = index
-    if (found < 0).any():
-        first = int(np.argmax(found < 0))
+        positions[np.asarray(labels == name)] = index
+    if (positions < 0).any():
+        first = int(np.argmax(positions < 0))
         shown = repr(list(names)) if len(names) <= 10 else f"{names[0]!r}, {names[1]!r}, ..., {names[-1]!r}"
         raise ValueError(
             f"`y_true` must hold the classes {shown}; at position {first} is {labels[first]!r}.\n\n"
             f"Hint: {option('labels')} names the classes in the order of the columns."
         )
-    return found
+    return positions
 
 
 def read_column(values: Any, name: str) -> AnyArray:
@@ -480,12 +483,12 @@ def _match_label(array: AnyArray, pos_label: Any) -> AnyArray:
             f"`y_true` must hold two classes; it holds {len(values)}: {_list_classes(array)}.\n\n"
             "Hint: for several classes pass probabilities of shape (rows, classes)."
         )
-    found = np.asarray(array == pos_label)
-    if found.ndim == 0 or (len(values) == 2 and not found.any()):
+    positive = np.asarray(array == pos_label)
+    if positive.ndim == 0 or (len(values) == 2 and not positive.any()):
         raise ValueError(
             f"{option('pos_label')} must be one of the labels {_list_classes(array)}; it is {pos_label!r}."
         )
-    return found
+    return positive
 
 
 def _suggest_labels(array: AnyArray) -> str:

@@ -16,30 +16,26 @@ import numpy as np
 from truecal import _kernel
 from truecal._text import plural
 from truecal._threads import check_threads
-from truecal.data._arrays import AnyArray, Classes, check_values, count_threads
+from truecal.data._arrays import AnyArray, Bools, Classes, Floats, Ints, Numbers, check_values, count_threads
 from truecal.data._clusters import CellClusters
 from truecal.data._grid import GridTally, cell
 from truecal.data._sampling import NO_SAMPLING, Sampling, check_same, check_sampling
 from truecal.data._tally import (
-    Bools,
-    Floats,
-    Ints,
     Population,
     SortedRows,
     Tally,
-    check_rows,
+    check_entries,
     check_total,
-    read_seen,
+    read_sampled,
     whole_numbers,
 )
 
-BITS = 12
-AT_ONCE = 2**31  # rows that the kernel counts in 32 bits
+CELL_BITS = 12
+MOST_CELL_ROWS = 2**31  # rows that the kernel counts in 32 bits
 SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
-NAMES = ("key", "n", "pos", "s1", "s2", "s3")
+SUM_NAMES = ("key", "n", "pos", "s1", "s2", "s3")
 CELLS_AT_ONCE = 2**15  # whose columns stay in a cache
 Part = Tally | GridTally | SortedRows
-Column = TypeVar("Column", Ints, Floats)
 T = TypeVar("T")
 
 
@@ -92,19 +88,19 @@ class CellSums:
         if any(column.shape != key.shape[:1] for column in columns):
             shapes = ", ".join(str(column.shape) for column in columns)
             raise ValueError(f"The columns of cells must be of one length; their shapes are {shapes}.")
-        check_rows("key", "lie in [0, 1]", key, ~((key >= 0) & (key <= 1)))
-        check_rows("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
-        check_rows("key", f"be a cell of {BITS} bits", key, cell(key, BITS) != key)
-        check_rows("n", "be 1 or more", n, n < 1)
-        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_entries("key", "lie in [0, 1]", key, ~((key >= 0) & (key <= 1)))
+        check_entries("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
+        check_entries("key", f"be a cell of {CELL_BITS} bits", key, cell(key, CELL_BITS) != key)
+        check_entries("n", "be 1 or more", n, n < 1)
+        check_entries("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = s1 / n
             spread = np.asarray(1 + n * 2.0**-50, dtype=np.float64)  # sums of n numbers, added in whatever order
-            check_rows("s1", "be a sum of q in its cell", s1, ~_is_near(mean, key, spread))
+            check_entries("s1", "be a sum of q in its cell", s1, ~_is_near(mean, key, spread))
             for name, column, power in (("s2", s2, 2), ("s3", s3, 3)):
                 ratio = np.where(mean**power > 0, column / (n * mean**power), 1.0)
                 right = (ratio >= 1 / spread) & (ratio <= (1 + 2.0**-9) * spread)
-                check_rows(name, f"be a sum of q^{power} in its cell", column, ~right)
+                check_entries(name, f"be a sum of q^{power} in its cell", column, ~right)
         check_total(n)
         self._hold(columns, check_sampling(self.sampling), self.clusters)
 
@@ -112,7 +108,7 @@ class CellSums:
         object.__setattr__(self, "sampling", sampling)
         object.__setattr__(self, "clusters", clusters)
         object.__setattr__(self, "_known", {})
-        for name, column in zip(NAMES, columns, strict=True):
+        for name, column in zip(SUM_NAMES, columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
@@ -135,18 +131,20 @@ class CellSums:
         check_threads(threads)
         if sample_weight is not None or cluster is not None:
             return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling, cluster), pooled)
-        score, label = read_seen(y_true, y_prob, pos_label, sampling)
-        how = pooled, count_threads(len(score), threads)
-        cells = _count(score[:AT_ONCE], label[:AT_ONCE], sampling, *how)
-        for begin in range(AT_ONCE, len(score), AT_ONCE):
-            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], sampling, *how)
+        score, label = read_sampled(y_true, y_prob, pos_label, sampling)
+        options = pooled, count_threads(len(score), threads)
+        cells = _sum_rows(score[:MOST_CELL_ROWS], label[:MOST_CELL_ROWS], sampling, *options)
+        for begin in range(MOST_CELL_ROWS, len(score), MOST_CELL_ROWS):
+            cells = cells + _sum_rows(
+                score[begin : begin + MOST_CELL_ROWS], label[begin : begin + MOST_CELL_ROWS], sampling, *options
+            )
         return cells
 
     @staticmethod
     def of_classes(classes: Classes, first: int, last: int) -> list[CellSums]:
         """The pooled cells of some classes, each against the rest; see `of`."""
-        found = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
-        return [unchecked_sums(columns) for columns in found]
+        class_columns = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
+        return [unchecked_sums(columns) for columns in class_columns]
 
     @classmethod
     def of(cls, data: Part, pooled: bool = False) -> CellSums:
@@ -163,7 +161,7 @@ class CellSums:
         keeps its coarser cells.
         """
         if isinstance(data, GridTally):
-            grid = _of_grid(data.coarsen(min(BITS, data.bits)))
+            grid = _of_grid(data.coarsen(min(CELL_BITS, data.bits)))
             return grid.pool() if pooled and grid.clusters is None else grid
         cells = unchecked_sums(_kernel.cell_sums(data.entries, pooled and data.clusters is None), data.sampling)
         if data.clusters is None:
@@ -180,16 +178,16 @@ class CellSums:
         """key, n, pos, s1, s2, s3."""
         return self.key, self.n, self.pos, self.s1, self.s2, self.s3
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Something of the cells that is computed when it is first asked for, and kept with them."""
         if key not in self._known:
             self._known[key] = compute()
-        found: T = self._known[key]
-        return found
+        value: T = self._known[key]
+        return value
 
     def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
         """A column that is computed when it is first asked for."""
-        column = self.once(name, compute)
+        column = self.cached(name, compute)
         column.flags.writeable = False
         return column
 
@@ -231,7 +229,7 @@ class CellSums:
     def pool(self) -> CellSums:
         """The same rows in pooled cells; see `of`."""
         fraction, power = np.frexp(np.where(self.upper, 1 - self.key, self.key))
-        lead = np.floor(np.ldexp(fraction, np.maximum(BITS - (-power) // 2, 1)))
+        lead = np.floor(np.ldexp(fraction, np.maximum(CELL_BITS - (-power) // 2, 1)))
         new = (np.diff(lead, prepend=-1.0) != 0) | (np.diff(power, prepend=1) != 0)
         begin = np.flatnonzero(new | (np.diff(self.upper.astype(np.int8), prepend=0) != 0))
         sums = (np.add.reduceat(column, begin) for column in self.columns[1:])
@@ -251,8 +249,8 @@ class CellSums:
     @property
     def population(self) -> Population:
         """What the cells stand for: predictions with rows and positives of the population."""
-        how, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
-        return Population(how.predicted(self.p), how.rows(n, pos), how.positives(n, pos))
+        sampling, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
+        return Population(sampling.to_population(self.p), sampling.rows(n, pos), sampling.positives(n, pos))
 
     @property
     def n_rows(self) -> int:
@@ -386,17 +384,17 @@ class CellGroups:
     @property
     def coarse(self) -> CellGroups:
         """The same in cells of 8 bits, whose log-odds differ by less than 1/128."""
-        return self.once("coarse", lambda: self.coarsen(8))
+        return self.cached("coarse", lambda: self.coarsen(8))
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Something of the groups that is computed when it is first asked for; of a single one it is kept with its
         cells."""
         if len(self) == 1:
-            return self.cells.once(key, compute)
+            return self.cells.cached(key, compute)
         if key not in self._known:
             self._known[key] = compute()
-        found: T = self._known[key]
-        return found
+        value: T = self._known[key]
+        return value
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:
@@ -407,11 +405,11 @@ class CellGroups:
         """The group of each of some cells."""
         return np.searchsorted(self.starts, cells, side="right") - 1
 
-    def add(self, column: Column) -> Column:
+    def add(self, column: Numbers) -> Numbers:
         """The sum of a column over the cells of each group. It does not depend on other groups."""
         return np.asarray(np.add.reduceat(column, self.starts[:-1]))
 
-    def repeat(self, values: Column) -> Column:
+    def repeat(self, values: Numbers) -> Numbers:
         """A value of each group for each of its cells."""
         return np.repeat(values, np.diff(self.starts))
 
@@ -428,7 +426,7 @@ def unchecked_sums(
     return cells
 
 
-def _count(score: AnyArray, label: AnyArray, sampling: Sampling, pooled: bool, threads: int) -> CellSums:
+def _sum_rows(score: AnyArray, label: AnyArray, sampling: Sampling, pooled: bool, threads: int) -> CellSums:
     columns, *fine = _kernel.cell_rows(score, label, threads, pooled)
     check_values(score, label, *fine)
     return unchecked_sums(columns, sampling)
@@ -446,4 +444,4 @@ def _of_grid(grid: GridTally) -> CellSums:
 def _is_near(mean: Floats, key: Floats, spread: Floats) -> Bools:
     """Whether a mean of q lies in its cell, up to rounding."""
     cut = np.where(key >= 0.5, 1 - key, key)
-    return np.asarray((mean >= cut / spread) & (mean <= cut * (1 + 2.0 ** (1 - BITS)) * spread))
+    return np.asarray((mean >= cut / spread) & (mean <= cut * (1 + 2.0 ** (1 - CELL_BITS)) * spread))

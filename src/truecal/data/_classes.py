@@ -69,14 +69,16 @@ class ClassObservations:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def over(self, by: str | Sequence[str] = (), windows: Mapping[str, str | None] | None = None) -> ClassObservations:
-        """Return the same rows by fewer columns and in longer windows; see `Observations.over`."""
-        classes = {name: observations.over(by, windows) for name, observations in self.classes.items()}
-        return ClassObservations(self.top.over(by, windows), classes, self.predicted)
+    def group_by(
+        self, by: str | Sequence[str] = (), periods: Mapping[str, str | None] | None = None
+    ) -> ClassObservations:
+        """Return the same rows by fewer columns and in longer periods; see `Observations.over`."""
+        classes = {name: observations.group_by(by, periods) for name, observations in self.classes.items()}
+        return ClassObservations(self.top.group_by(by, periods), classes, self.predicted)
 
     def by_class(self) -> Observations:
         """Return the classes as segments, named by the column of labels; every row counts once in each."""
-        wholes = {(name,): observations.whole() for name, observations in self.classes.items()}
+        wholes = {(name,): observations.pooled() for name, observations in self.classes.items()}
         parts = {key: part if isinstance(part, GridTally) else part.tally for key, part in wholes.items()}
         bits = coarsest([observations.bits for observations in self.classes.values()])
         label, score, cluster = self.top.label, self.top.score, self.top.cluster

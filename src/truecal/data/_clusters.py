@@ -16,14 +16,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
 from truecal._text import plural
-from truecal.data._arrays import AnyArray, is_missing, raise_for_missing, read_ids
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from truecal.data._arrays import AnyArray, Bools, Floats, Ints, is_missing, raise_for_missing, read_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -34,7 +30,7 @@ class Clusters:
     ----------
     cluster : array of int64
         The hash of each pair's cluster; in increasing order.
-    place : array of int64
+    position : array of int64
         The position of each pair's score, or cell, in the tally; in increasing order within a cluster.
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) of each pair.
@@ -43,45 +39,48 @@ class Clusters:
     """
 
     cluster: Ints
-    place: Ints
+    position: Ints
     n: Ints
     pos: Ints
     memo: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def merge(cls, cluster: Ints, place: Ints, n: Ints, pos: Ints) -> Clusters:
+    def merge(cls, cluster: Ints, position: Ints, n: Ints, pos: Ints) -> Clusters:
         """Merge pairs in any order. The same pair may occur more than once."""
         distinct, code = np.unique(cluster, return_inverse=True)
-        size = int(place.max(initial=0)) + 1
+        size = int(position.max(initial=0)) + 1
         fits = len(distinct) * size < 2**63
-        order = np.argsort(code * size + place) if fits else np.lexsort((place, code))
-        cluster, place, n, pos = cluster[order], place[order], n[order], pos[order]
-        first = np.flatnonzero(_differs(cluster) | _differs(place))
+        order = np.argsort(code * size + position) if fits else np.lexsort((position, code))
+        cluster, position, n, pos = cluster[order], position[order], n[order], pos[order]
+        first = np.flatnonzero(_differs(cluster) | _differs(position))
         if len(first) == len(cluster):
-            return cls(cluster, place, n, pos)
-        return cls(cluster[first], place[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
+            return cls(cluster, position, n, pos)
+        return cls(cluster[first], position[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
 
     @staticmethod
     def join(parts: Sequence[tuple[Clusters | None, Floats]], whole: Floats) -> Clusters | None:
         """Merge the pairs of several tallies, given the scores of each and those of all; None where none has any."""
-        known = [(own, score) for own, score in parts if own is not None]
+        known = [(clusters, score) for clusters, score in parts if clusters is not None]
         if not known:
             return None
         if len(known) < len(parts):
             raise ValueError(
                 f"Observations must all have been read with {option('cluster')} to add, or none; only some were."
             )
-        columns = ((own.cluster, np.searchsorted(whole, score)[own.place], own.n, own.pos) for own, score in known)
+        columns = (
+            (clusters.cluster, np.searchsorted(whole, score)[clusters.position], clusters.n, clusters.pos)
+            for clusters, score in known
+        )
         return Clusters.merge(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
-    def move(self, place: Ints) -> Clusters:
+    def move(self, position: Ints) -> Clusters:
         """The same pairs in a tally of other scores or cells, given where each one is now."""
-        return Clusters.merge(self.cluster, place[self.place], self.n, self.pos)
+        return Clusters.merge(self.cluster, position[self.position], self.n, self.pos)
 
     def tail(self, start: int) -> Clusters:
         """The pairs of the scores from a position on, which becomes 0."""
-        kept = self.place >= start
-        return Clusters(self.cluster[kept], self.place[kept] - start, self.n[kept], self.pos[kept])
+        kept = self.position >= start
+        return Clusters(self.cluster[kept], self.position[kept] - start, self.n[kept], self.pos[kept])
 
     @property
     def starts(self) -> Ints:
@@ -96,7 +95,7 @@ class Clusters:
     def adds_up(self, n: Ints, pos: Ints) -> bool:
         """Whether the pairs add up to the rows and positives of the tally's scores."""
         pairs = (self.n, n), (self.pos, pos)
-        return all(np.array_equal(np.bincount(self.place, own, len(whole)), whole) for own, whole in pairs)
+        return all(np.array_equal(np.bincount(self.position, column, len(whole)), whole) for column, whole in pairs)
 
     def check(self, n: Ints, pos: Ints) -> None:
         """Raise an error unless they do."""
@@ -110,7 +109,7 @@ class Clusters:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Clusters):
             return NotImplemented
-        names = ("cluster", "place", "n", "pos")
+        names = ("cluster", "position", "n", "pos")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
@@ -141,19 +140,19 @@ class CellClusters:
     @classmethod
     def of(cls, clusters: Clusters, cell: Ints) -> CellClusters:
         """The pairs of a tally, given the cell of each of its scores."""
-        place = cell[clusters.place]
-        first = np.flatnonzero(_differs(clusters.cluster) | _differs(place))
+        cells = cell[clusters.position]
+        first = np.flatnonzero(_differs(clusters.cluster) | _differs(cells))
         starts = np.searchsorted(first, clusters.starts)
         n, pos = (np.add.reduceat(column, first) for column in (clusters.n, clusters.pos))
-        return cls(starts, place[first], n, pos, hashes=clusters.cluster[clusters.starts[:-1]])
+        return cls(starts, cells[first], n, pos, hashes=clusters.cluster[clusters.starts[:-1]])
 
     @classmethod
     def lay(cls, groups: Sequence[CellClusters], sizes: Sequence[int]) -> CellClusters:
         """The pairs of several groups of so many cells, end to end."""
-        cells, pairs = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, [len(each.cell) for each in groups]))
-        starts = [each.starts[:-1] + before for each, before in zip(groups, pairs.tolist(), strict=True)]
-        cell = [each.cell + before for each, before in zip(groups, cells.tolist(), strict=True)]
-        n, pos = (np.concatenate([getattr(each, name) for each in groups]) for name in ("n", "pos"))
+        cells, pairs = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, [len(group.cell) for group in groups]))
+        starts = [group.starts[:-1] + before for group, before in zip(groups, pairs.tolist(), strict=True)]
+        cell = [group.cell + before for group, before in zip(groups, cells.tolist(), strict=True)]
+        n, pos = (np.concatenate([getattr(group, name) for group in groups]) for name in ("n", "pos"))
         return cls(np.append(np.concatenate(starts), len(n)), np.concatenate(cell), n, pos)
 
     def add(self, column: Floats) -> Floats:
@@ -230,8 +229,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, float)) else str(value)
 
 
-def _differs(column: Ints) -> NDArray[np.bool_]:
-    """Where a column differs from the value before; at its first place."""
-    found = np.ones(len(column), dtype=np.bool_)
-    np.not_equal(column[1:], column[:-1], out=found[1:])
-    return found
+def _differs(column: Ints) -> Bools:
+    """Where a column differs from the value before; True for the first value."""
+    differs = np.ones(len(column), dtype=np.bool_)
+    np.not_equal(column[1:], column[:-1], out=differs[1:])
+    return differs

@@ -13,10 +13,10 @@ SIZES = (
     16,
     18,
 )  # of the table, in bits; at most half of the slots are used, and the largest table fits into the cache
-MOST = 1 << (SIZES[-1] - 1)
+MOST_KEYS = 1 << (SIZES[-1] - 1)
 RARE = 128  # rows per repeat: with fewer repeats a larger table would soon be full as well
-TIED = 4  # rows per key, on average, above which counts are smaller and faster than rows
-SURE = 32  # rows per key above which counting pays for itself
+ROWS_PER_TIE = 4  # rows per key, on average, above which counts are smaller and faster than rows
+ROWS_PER_KEY = 32  # rows per key above which counting pays for itself
 
 
 class TieCounter:
@@ -29,7 +29,7 @@ class TieCounter:
     """
 
     def __init__(self, expected: int | None = None) -> None:
-        self._most = MOST if expected is None else min(MOST, expected // SURE)
+        self._most = MOST_KEYS if expected is None else min(MOST_KEYS, expected // ROWS_PER_KEY)
         self._size = 0
         self._slots = _make_slots(SIZES[0])
         self._taken = 0
@@ -61,7 +61,7 @@ class TieCounter:
     @property
     def tied(self) -> bool:
         """Whether counts take less room than rows."""
-        return self.rows >= TIED * self._taken
+        return self.rows >= ROWS_PER_TIE * self._taken
 
     def count(self) -> tuple[AnyArray, AnyArray]:
         """Return the distinct rows as sorted keys, and how often each occurs."""

@@ -27,21 +27,20 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
+from truecal.data._arrays import Floats, Ints
 from truecal.data._clusters import Clusters, name_clusters
 from truecal.data._sampling import NO_SAMPLING, Sampling, check_same, check_sampling
 from truecal.data._tally import (
-    Floats,
-    Ints,
     Sorted,
     Tally,
-    check_rows,
+    check_entries,
     check_total,
     real_numbers,
     unchecked,
     whole_numbers,
 )
 
-Columns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
+GridColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 FEWEST_BITS, MOST_BITS = 2, 26
 # A product below 2^-1022 loses bits, and then the next number below r is wrong. Scores are multiplied by this power of
 # two first, which is exact and cannot overflow.
@@ -98,7 +97,7 @@ def half_cell(
     check_bits(bits)
     upper = where(x == 1.0, 2.0 * UPPER, (1.0 - x) * (LIFT * UPPER))  # 1 is beyond all others, and not at 0
     near = hold(where(x >= 0.5, upper, x * LIFT + 0.0))  # turns -0.0 into 0.0, but in polars, which drops it
-    nearest = hold(_round(near, bits, hold))
+    nearest = hold(_round_to_bits(near, bits, hold))
     return where(nearest <= near, nearest, nearest * -1.0)
 
 
@@ -114,7 +113,7 @@ def whole_cell(half: Any, bits: int) -> Any:
     size = np.abs(half)
     upper = size > UPPER
     near = np.where(upper, size / UPPER, size)
-    cut = np.where(half < 0, _round(near * (1.0 - 2.0**-bits), bits), near) * (1.0 / LIFT)
+    cut = np.where(half < 0, _round_to_bits(near * (1.0 - 2.0**-bits), bits), near) * (1.0 / LIFT)
     return np.where(upper, 1.0 - cut, cut) + 0.0
 
 
@@ -142,7 +141,7 @@ def check_bits(bits: int) -> None:
         raise ValueError(f"{option('bits')} must be a whole number from {FEWEST_BITS} to {MOST_BITS}; it is {bits!r}.")
 
 
-def _round(x: Any, bits: int, hold: Callable[[Any], Any] = lambda value: value) -> Any:
+def _round_to_bits(x: Any, bits: int, hold: Callable[[Any], Any] = lambda value: value) -> Any:
     """Return V(x), the nearest number of `bits` significant bits; either neighbour in a tie."""
     c = hold(x * (2.0 ** (53 - bits) + 1.0))
     return c - (c - x)
@@ -199,24 +198,24 @@ class GridTally:
             shapes = ", ".join(str(column.shape) for column in columns)
             raise ValueError(f"The columns of cells must be of one length; their shapes are {shapes}.")
         for name, score in (("key", key), ("low", low), ("high", high)):
-            check_rows(name, "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
-        check_rows("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
-        check_rows("key", f"be a cell of {self.bits} bits", key, cell(key, self.bits) != key)
+            check_entries(name, "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        check_entries("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
+        check_entries("key", f"be a cell of {self.bits} bits", key, cell(key, self.bits) != key)
         for name, score in (("low", low), ("high", high)):
-            check_rows(name, f"lie in its cell of {self.bits} bits", score, cell(score, self.bits) != key)
-        check_rows("low", "not exceed `high`", low, low > high)
-        check_rows("n", "be 1 or more", n, n < 1)
-        check_rows("n", "be 2 or more where `low` is below `high`", n, (n < 2) & (low < high))
-        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+            check_entries(name, f"lie in its cell of {self.bits} bits", score, cell(score, self.bits) != key)
+        check_entries("low", "not exceed `high`", low, low > high)
+        check_entries("n", "be 1 or more", n, n < 1)
+        check_entries("n", "be 2 or more where `low` is below `high`", n, (n < 2) & (low < high))
+        check_entries("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         slack = n * 2.0**-52  # relative error of a sum of n numbers, in any order
         between = (score_sum >= n * low * (1 - slack)) & (score_sum <= n * high * (1 + slack))
-        check_rows("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
+        check_entries("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
         check_total(n)
         if self.clusters is not None:
             self.clusters.check(n, pos)
         self._hold(self.bits, columns, check_sampling(self.sampling), self.clusters)
 
-    def _hold(self, bits: int, columns: Columns, sampling: Sampling, clusters: Clusters | None) -> None:
+    def _hold(self, bits: int, columns: GridColumns, sampling: Sampling, clusters: Clusters | None) -> None:
         object.__setattr__(self, "bits", int(bits))
         object.__setattr__(self, "sampling", sampling)
         object.__setattr__(self, "clusters", clusters)
@@ -242,12 +241,12 @@ class GridTally:
         return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high), data.sampling, clusters)
 
     @classmethod
-    def merge(cls, bits: int, columns: Columns, sampling: Sampling = NO_SAMPLING) -> GridTally:
+    def merge(cls, bits: int, columns: GridColumns, sampling: Sampling = NO_SAMPLING) -> GridTally:
         """Merge cells in any order and check them. The same cell may occur more than once."""
         return cls(bits, *_merge(bits, columns, sampling).columns, sampling)
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> GridColumns:
         """key, n, pos, score_sum, low, high."""
         return self.key, self.n, self.pos, self.score_sum, self.low, self.high
 
@@ -285,10 +284,10 @@ class GridTally:
         if bits == self.bits:
             return self
         key = cell(self.key, bits)
-        found = _merge_sorted(bits, (key, *self.columns[1:]), self.sampling)
+        coarse = _merge_sorted(bits, (key, *self.columns[1:]), self.sampling)
         if self.clusters is None:
-            return found
-        return found.holding(self.clusters.move(np.searchsorted(found.key, key)))
+            return coarse
+        return coarse.with_clusters(self.clusters.move(np.searchsorted(coarse.key, key)))
 
     @property
     def highest(self) -> float:
@@ -299,9 +298,9 @@ class GridTally:
         """Return the cells whose mean score is at least the threshold."""
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
-    def reaching(self, score: float) -> GridTally:
+    def at_least(self, score: float) -> GridTally:
         """Return the cells whose mean score, as tests see it, is at least this."""
-        return self.tail(len(self) - len(self.tally.reaching(score)))
+        return self.tail(len(self) - len(self.tally.at_least(score)))
 
     def tail(self, start: int) -> GridTally:
         """Return the cells from position `start` to the end."""
@@ -315,11 +314,11 @@ class GridTally:
         check_total(np.array([self.n_rows, other.n_rows]))
         bits = min(self.bits, other.bits)
         both = self.coarsen(bits), other.coarsen(bits)
-        columns: Any = tuple(np.concatenate(pair) for pair in zip(*(each.columns for each in both), strict=True))
+        columns: Any = tuple(np.concatenate(pair) for pair in zip(*(cells.columns for cells in both), strict=True))
         whole = _merge(bits, columns, check_same(self.sampling, other.sampling))
-        return whole.holding(Clusters.join([(each.clusters, each.key) for each in both], whole.key))
+        return whole.with_clusters(Clusters.join([(cells.clusters, cells.key) for cells in both], whole.key))
 
-    def holding(self, clusters: Clusters | None) -> GridTally:
+    def with_clusters(self, clusters: Clusters | None) -> GridTally:
         """The same rows, with what is known of their clusters."""
         if clusters is not None:
             clusters.check(self.n, self.pos)
@@ -349,13 +348,13 @@ class GridTally:
         )
 
 
-def _unchecked(bits: int, columns: Columns, sampling: Sampling, clusters: Clusters | None = None) -> GridTally:
+def _unchecked(bits: int, columns: GridColumns, sampling: Sampling, clusters: Clusters | None = None) -> GridTally:
     cells = object.__new__(GridTally)
     cells._hold(bits, columns, sampling, clusters)
     return cells
 
 
-def _merge(bits: int, columns: Columns, sampling: Sampling) -> GridTally:
+def _merge(bits: int, columns: GridColumns, sampling: Sampling) -> GridTally:
     """Merge columns in any order into cells. The same key may occur more than once."""
     order = np.argsort(columns[0], kind="stable")
     key, n, pos, score_sum, low, high = columns
@@ -363,7 +362,7 @@ def _merge(bits: int, columns: Columns, sampling: Sampling) -> GridTally:
     return _merge_sorted(bits, ordered, sampling)
 
 
-def _merge_sorted(bits: int, columns: Columns, sampling: Sampling) -> GridTally:
+def _merge_sorted(bits: int, columns: GridColumns, sampling: Sampling) -> GridTally:
     """Merge columns sorted by key into cells. The same key may occur more than once."""
     key, n, pos, score_sum, low, high = columns
     first = np.flatnonzero(np.diff(key, prepend=-1.0))

@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
-from truecal.data._arrays import AnyArray, check_lengths, read_numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from truecal.data._arrays import AnyArray, Floats, Ints, check_lengths, read_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +26,7 @@ class Importance:
     @staticmethod
     def join(parts: Sequence[tuple[Importance | None, Floats]], whole: Floats) -> Importance | None:
         """Add the weights of several tallies, given the scores of each and those of all; None where none has any."""
-        known = [(own, np.searchsorted(whole, score)) for own, score in parts if own is not None]
+        known = [(weights, np.searchsorted(whole, score)) for weights, score in parts if weights is not None]
         if not known:
             return None
         if len(known) < len(parts):
@@ -39,15 +35,15 @@ class Importance:
                 f"or none; only some were."
             )
         total, positive = np.zeros(len(whole)), np.zeros(len(whole))
-        for own, place in known:
-            np.add.at(total, place, own.total)
-            np.add.at(positive, place, own.positive)
+        for weights, positions in known:
+            np.add.at(total, positions, weights.total)
+            np.add.at(positive, positions, weights.positive)
         return Importance(total, positive)
 
     @classmethod
-    def at(cls, place: Ints, size: int, weight: Floats, label: AnyArray) -> Importance:
+    def at(cls, position: Ints, size: int, weight: Floats, label: AnyArray) -> Importance:
         """Add up the weights of rows, given the place of each row's score among so many."""
-        total, positive = (np.bincount(place, each, size) for each in (weight, weight * label))
+        total, positive = (np.bincount(position, column, size) for column in (weight, weight * label))
         return cls(np.asarray(total, dtype=np.float64), np.asarray(positive, dtype=np.float64))
 
     def tail(self, start: int) -> Importance:
@@ -66,9 +62,9 @@ class Importance:
     __hash__ = None  # type: ignore[assignment]
 
 
-def check_importance(own: Importance, n: Ints, pos: Ints) -> Importance:
+def check_importance(weights: Importance, n: Ints, pos: Ints) -> Importance:
     """Return weights; raise an error unless they are ones of these rows."""
-    total, positive = (np.ascontiguousarray(each, dtype=np.float64) for each in (own.total, own.positive))
+    total, positive = (np.ascontiguousarray(column, dtype=np.float64) for column in (weights.total, weights.positive))
     right = total.shape == positive.shape == n.shape
     right = right and bool(np.isfinite(total).all() and (total > 0).all() and (positive >= 0).all())
     slack = 1 + 1e-9

@@ -47,15 +47,15 @@ class LabelDelay:
     def share(self, age: Any, where: Callable[[Any, Any, Any], Any] = np.where) -> Any:
         """Return the share of positives that are known by an age: an array, or an expression as in `cell`."""
         (low, first), (high, last) = self.knots[0], self.knots[-1]
-        found = first if len(self.knots) == 1 else self._interpolate(age, self.knots, where)
-        return where(age <= low, first, where(age >= high, last, found))
+        between = first if len(self.knots) == 1 else self._interpolate(age, self.knots, where)
+        return where(age <= low, first, where(age >= high, last, between))
 
     def _interpolate(self, age: Any, knots: tuple[Knot, ...], where: Callable[[Any, Any, Any], Any]) -> Any:
         """Halve the table, so that expressions are nested as few times as possible."""
         if len(knots) == 2:
             (low, first), (high, last) = knots
-            found = first + (age - low) * ((last - first) / (high - low))
-            return where(found > last, last, found)
+            share = first + (age - low) * ((last - first) / (high - low))
+            return where(share > last, last, share)
         middle = len(knots) // 2
         below, above = (self._interpolate(age, part, where) for part in (knots[: middle + 1], knots[middle:]))
         return where(age < knots[middle][0], below, above)

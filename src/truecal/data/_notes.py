@@ -11,7 +11,7 @@ import numpy as np
 from truecal._codes import Code
 from truecal.data._row_counts import ReasonKind, RowCounts
 
-NAMED = 3  # files that a note on dropped rows names
+NAMED_FILES = 3  # files that a note on dropped rows names
 
 
 class NoteCode(Code):
@@ -163,7 +163,7 @@ def note_row_counts(row_counts: RowCounts) -> tuple[Note, ...]:
     rows, notes = row_counts.without_zero_counts, []
     if rows.n_dropped:
         files = sorted(
-            ((name, each) for name, each in rows.files.items() if each.n_dropped),
+            ((name, counts) for name, counts in rows.files.items() if counts.n_dropped),
             key=lambda entry: (-entry[1].share_dropped, -entry[1].n_dropped, entry[0]),
         )
         notes.append(
@@ -172,8 +172,11 @@ def note_row_counts(row_counts: RowCounts) -> tuple[Note, ...]:
                 read=rows.read,
                 dropped=rows.n_dropped,
                 reasons=[{"column": why.column, "kind": why.kind.value, "n": n} for why, n in rows.dropped.items()],
-                files=[{"file": name, "read": each.read, "dropped": each.n_dropped} for name, each in files[:NAMED]],
-                more_files=max(0, len(files) - NAMED),
+                files=[
+                    {"file": name, "read": counts.read, "dropped": counts.n_dropped}
+                    for name, counts in files[:NAMED_FILES]
+                ],
+                more_files=max(0, len(files) - NAMED_FILES),
             )
         )
     if zero := row_counts.read - rows.read:

@@ -30,7 +30,7 @@ Segment = tuple[Any, ...]
 Outcome = Literal["positive", "correct"]
 T = TypeVar("T")
 # settings that tallies must share to add
-SHARED = ("label", "score", "outcome", "pos_label", "by", "windows", "sampling", "cluster")
+SHARED = ("label", "score", "outcome", "pos_label", "by", "periods", "sampling", "cluster")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,8 +49,8 @@ class Observations:
         Parts are kept sorted. A single part without `by` may be `SortedRows`.
     by : names
         The columns that make segments. Without any, the only segment is `()`.
-    windows : mapping
-        The columns of `by` that are windows of time, with the length of a window: "1h", "1d", "1w", "1mo", "1q", "1y",
+    periods : mapping
+        The columns of `by` that are periods of time, with the length of a window: "1h", "1d", "1w", "1mo", "1q", "1y",
         or None if each value of the column is a window.
     bits : int, optional
         The significant bits of the grid if parts are `GridTally`; None if they are exact.
@@ -81,7 +81,7 @@ class Observations:
     Observations(2 segments by country, p for y, exact: 7 rows, 3 positive)
     >>> both.parts["de",]
     Tally(2 scores in [0.2, 0.7], 6 rows, 2 positive)
-    >>> both.whole()
+    >>> both.pooled()
     Tally(2 scores in [0.2, 0.7], 7 rows, 3 positive)
     """
 
@@ -89,7 +89,7 @@ class Observations:
     score: str
     parts: Mapping[Segment, Part]
     by: tuple[str, ...] = ()
-    windows: Mapping[str, str | None] = field(default_factory=dict)
+    periods: Mapping[str, str | None] = field(default_factory=dict)
     bits: int | None = None
     pos_label: str | None = None
     dropped: Mapping[Segment, Mapping[Reason, int]] = field(default_factory=dict)
@@ -99,16 +99,16 @@ class Observations:
     files: Mapping[str, RowCounts] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        for name, given in (("parts", self.parts), ("dropped", self.dropped), ("windows", self.windows)):
+        for name, given in (("parts", self.parts), ("dropped", self.dropped), ("periods", self.periods)):
             if not isinstance(given, Mapping):
                 raise TypeError(f"`{name}` must be a mapping; it is {type(given).__name__}.")
-        by, windows = as_tuple(self.by), dict(self.windows)
-        self._check_names(by, windows)
+        by, periods = as_tuple(self.by), dict(self.periods)
+        self._check_names(by, periods)
         if self.bits is not None:
             check_bits(self.bits)
         if self.baseline is not None and not isinstance(self.baseline, Pairs):
             raise TypeError(f"{option('baseline')} must be `Pairs` or None; it is {type(self.baseline).__name__}.")
-        dropped = {_check_key(key, by): _check_dropped(found) for key, found in self.dropped.items() if found}
+        dropped = {_check_key(key, by): _check_dropped(reasons) for key, reasons in self.dropped.items() if reasons}
         parts = {_check_key(key, by): part for key, part in self.parts.items()}
         if not parts or len(parts) < len(self.parts):
             raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
@@ -124,7 +124,7 @@ class Observations:
             check_same(next(iter(parts.values())).sampling, other.sampling)
         keys = [*parts, *dropped]
         parts, dropped = _sort_keys(by, parts, keys), _sort_keys(by, dropped, keys)
-        self._hold(by=by, windows=windows, dropped=dropped, parts=parts)
+        self._hold(by=by, periods=periods, dropped=dropped, parts=parts)
         self._check_row_counts()
 
     def _check_row_counts(self) -> None:
@@ -133,17 +133,17 @@ class Observations:
             _ = self.row_counts
         _ = self.pair_counts
 
-    def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
+    def _check_names(self, by: tuple[str, ...], periods: Mapping[str, str | None]) -> None:
         """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
         for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
             if not isinstance(name, str):
                 raise TypeError(f"{option(role)} must be text; it is {name!r}.")
         if len(set(by)) < len(by):
             raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
-        for name, every in windows.items():
+        for name, every in periods.items():
             if name not in by or (every is not None and every not in WINDOWS):
                 raise ValueError(
-                    f"{option('windows')} must give columns of {option('by')} a length of "
+                    f"{option('periods')} must give columns of {option('by')} a length of "
                     f"{', '.join(map(repr, WINDOWS))} or None; for {name!r} it gives {every!r}."
                 )
         for role, given in (("pos_label", self.pos_label), ("cluster", self.cluster)):
@@ -168,7 +168,7 @@ class Observations:
         for name in SHARED:
             first, second = getattr(self, name), getattr(other, name)
             if first != second:
-                hint = f"\n\nHint: {option('over')} leaves columns out." if name == "by" else ""
+                hint = f"\n\nHint: {option('group_by')} leaves columns out." if name == "by" else ""
                 raise ValueError(
                     f"Observations must agree on {option(name)} to add; these have {first!r} and {second!r}.{hint}"
                 )
@@ -194,7 +194,7 @@ class Observations:
             self.row_counts.read + other.row_counts.read, whole.n_rows, whole.row_counts.dropped
         )  # nothing was lost
         if whole.pair_counts is not None:
-            paired = sum(each.n_rows for each in (self.baseline, other.baseline) if each is not None)
+            paired = sum(pairs.n_rows for pairs in (self.baseline, other.baseline) if pairs is not None)
             RowCounts(paired, whole.pair_counts.evaluated)
         return whole
 
@@ -209,8 +209,8 @@ class Observations:
             return self
         return self._with({key: as_grid(part, bits) for key, part in self.parts.items()}, bits=bits)
 
-    def over(self, by: str | Sequence[str] = (), windows: Mapping[str, str | None] | None = None) -> Observations:
-        """Return the same rows by fewer columns, or by the same columns in another order, and in longer `windows` of
+    def group_by(self, by: str | Sequence[str] = (), periods: Mapping[str, str | None] | None = None) -> Observations:
+        """Return the same rows by fewer columns, or by the same columns in another order, and in longer `periods` of
         time, such as `{"day": "1mo"}`."""
         by = as_tuple(by)
         if by and not self.by:
@@ -219,39 +219,39 @@ class Observations:
             check_column("by", name, self.by)
         if len(set(by)) < len(by):
             raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
-        own = {name: every for name, every in self.windows.items() if name in by}
-        wanted = own | dict(windows or {})
+        lengths = {name: every for name, every in self.periods.items() if name in by}
+        wanted = lengths | dict(periods or {})
         for name, every in wanted.items():
-            if every != own.get(name) and every not in LONGER.get(own.get(name) or "", ()):
-                raise ValueError(_explain_length(name, every, own))
-        if by == self.by and wanted == own:
+            if every != lengths.get(name) and every not in LONGER.get(lengths.get(name) or "", ()):
+                raise ValueError(_explain_length(name, every, lengths))
+        if by == self.by and wanted == lengths:
             return self
-        places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
+        places = [(self.by.index(name), wanted[name] if wanted.get(name) != lengths.get(name) else None) for name in by]
 
         def regroup(key: Segment) -> Segment:
-            return tuple(_widen_window(key[place], every) for place, every in places)
+            return tuple(_widen_window(key[index], every) for index, every in places)
 
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
             groups.setdefault(regroup(key), []).append(part)
-        parts = {key: merge_parts(found) for key, found in groups.items()}
+        parts = {key: merge_parts(group) for key, group in groups.items()}
         reasons: dict[Segment, Counter[Reason]] = {}
-        for key, found in self.dropped.items():
-            reasons.setdefault(regroup(key), Counter()).update(found)
-        dropped = {key: dict(found) for key, found in reasons.items()}
+        for key, counts in self.dropped.items():
+            reasons.setdefault(regroup(key), Counter()).update(counts)
+        dropped = {key: dict(counts) for key, counts in reasons.items()}
         keys = [*parts, *dropped]
-        changed = self._with(_sort_keys(by, parts, keys), by=by, windows=wanted, dropped=_sort_keys(by, dropped, keys))
+        changed = self._with(_sort_keys(by, parts, keys), by=by, periods=wanted, dropped=_sort_keys(by, dropped, keys))
         RowCounts(self.row_counts.read, changed.n_rows, changed.row_counts.dropped)  # nothing was lost
         return changed
 
-    def whole(self) -> Part:
+    def pooled(self) -> Part:
         """Return all segments together: a `GridTally` if there are `bits`, else exact."""
-        return self.over(()).parts[()]
+        return self.group_by(()).parts[()]
 
     @property
     def tally(self) -> Tally:
         """All segments together as a tally, with one score per cell, its mean."""
-        whole = self.whole()
+        whole = self.pooled()
         return whole.tally
 
     @property
@@ -297,7 +297,7 @@ class Observations:
         """Notes for any result: which population its estimates describe, and which rows were dropped."""
         weighted = (Note(NoteCode.IMPORTANCE_WEIGHTED),) if self.weighted else ()
         notes = [*self.population_notes, *weighted, *note_row_counts(self.row_counts)]
-        timed = [place for place, name in enumerate(self.by) if name in self.windows]
+        timed = [index for index, name in enumerate(self.by) if name in self.periods]
         gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
         if gone:
             first = {name: str(value) for name, value in zip(self.by, gone[0], strict=True)}
@@ -340,25 +340,25 @@ class Observations:
         return len(self.parts)
 
     def __repr__(self) -> str:
-        names = [f"{name} ({self.windows[name]})" if self.windows.get(name) else name for name in self.by]
+        names = [f"{name} ({self.periods[name]})" if self.periods.get(name) else name for name in self.by]
         by = f" by {', '.join(names)}" if names else ""
         lost = self.row_counts.without_zero_counts.n_dropped
         dropped = f", {lost:,} dropped" if lost else ""
-        how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
+        precision = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (
-            f"Observations({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
+            f"Observations({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {precision}: "
             f"{plural(self.n_rows, 'row')}{of}, {self.positives:,} {self.outcome}{dropped})"
         )
 
 
-def _explain_length(name: str, every: str | None, windows: Mapping[str, str | None]) -> str:
-    own = windows.get(name)
-    if own is None:
+def _explain_length(name: str, every: str | None, periods: Mapping[str, str | None]) -> str:
+    length = periods.get(name)
+    if length is None:
         return f"{option('every')} is for columns of times, and {name!r} is not one in these tallies; it is {every!r}."
-    longer = ", ".join(map(repr, LONGER[own]))
+    longer = ", ".join(map(repr, LONGER[length]))
     longer = longer and f", or a longer one: {longer}"
-    return f"{option('every')} must be that of the tallies, {own!r}{longer}; it is {every!r}."
+    return f"{option('every')} must be that of the tallies, {length!r}{longer}; it is {every!r}."
 
 
 def _widen_window(value: Any, every: str | None) -> Any:
@@ -412,28 +412,28 @@ def _add_files(first: Mapping[str, RowCounts], second: Mapping[str, RowCounts]) 
     """The row counts of the files of two observations; none if the rows of one are from no files, or it is unknown."""
     if not first or not second:
         return {}
-    found = dict(first)
+    files = dict(first)
     for name, other in second.items():
-        own = found.get(name, RowCounts(0, 0))
-        dropped = dict(Counter(own.dropped) + Counter(other.dropped))
-        found[name] = RowCounts(own.read + other.read, own.evaluated + other.evaluated, dropped)
-    return found
+        counts = files.get(name, RowCounts(0, 0))
+        dropped = dict(Counter(counts.dropped) + Counter(other.dropped))
+        files[name] = RowCounts(counts.read + other.read, counts.evaluated + other.evaluated, dropped)
+    return files
 
 
 def _sort_keys(by: tuple[str, ...], parts: dict[Segment, T], keys: Collection[Segment]) -> dict[Segment, T]:
     """Sort parts by segment. A column must have one type in all keys; whole numbers among floats become floats."""
     kinds = [{type(key[i]) for key in keys} for i in range(len(by))]
     for i, name in enumerate(by):
-        found = kinds[i] - {NoneType}
-        if found == {int, float}:
+        types = kinds[i] - {NoneType}
+        if types == {int, float}:
             parts = {(*key[:i], _as_float(key[i], name), *key[i + 1 :]): part for key, part in parts.items()}
-        elif len(found) > 1:
-            kinds_found = " and ".join(sorted(kind.__name__ for kind in found))
+        elif len(types) > 1:
+            kinds_found = " and ".join(sorted(kind.__name__ for kind in types))
             raise TypeError(
                 f"`{name}` must hold values of one type in all segments; it holds {kinds_found}.\n\n"
                 "Hint: cast it to text first."
             )
-    if any(NoneType in found for found in kinds):
+    if any(NoneType in types for types in kinds):
         return {key: parts[key] for key in sorted(parts, key=lambda key: [(value is None, value) for value in key])}
     return {key: parts[key] for key in sorted(parts)}
 
@@ -477,8 +477,8 @@ def merge_parts(parts: Sequence[Part]) -> Part:
         cells = cast(Sequence[GridTally], parts)
         columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
         grid = GridTally.merge(first.bits, columns, first.sampling)  # type: ignore[arg-type]
-        return grid.holding(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
+        return grid.with_clusters(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
     observations = [part.tally for part in parts]
     score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in observations), strict=True))
     check_total(n)
-    return merge(score, n, pos, first.sampling).holding(observations)
+    return merge(score, n, pos, first.sampling).with_details_of(observations)

@@ -8,7 +8,7 @@ Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n
 have their sums in `weight`, those of positives in `weight_pos`. Rows that were dropped are counted in `n` of lines of
 their own, with the kind of the reason in `dropped` and its column, if any, in `dropped_column`. Rows in clusters have
 further lines: the hash of a `cluster`, with its rows `n` and positives `pos` at the score, or cell, of the segment's
-line number `place`, from 0 on.
+line number `position`, from 0 on.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from truecal import __version__
 from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
+from truecal.data._arrays import Floats, Ints
 from truecal.data._cell_sums import Part
 from truecal.data._clusters import Clusters
 from truecal.data._grid import GridTally, cell
@@ -38,7 +39,7 @@ from truecal.data._importance import Importance
 from truecal.data._observations import Observations, Segment, plain_value, with_sampling
 from truecal.data._row_counts import Reason
 from truecal.data._sampling import NO_SAMPLING, Sampling
-from truecal.data._tally import Floats, Ints, Tally
+from truecal.data._tally import Tally
 
 PathLike = str | os.PathLike[str]
 SCHEMA = 3  # the first that knows clusters; 2 knows rows sampled by label and weights, and 1 neither
@@ -47,7 +48,7 @@ MAGIC = b"PAR1"  # at both ends of a Parquet file
 OPENING = b'{"truecal_tallies": '
 CLOSING = b'"checksum": "'
 BLANK = b"0" * 64
-PAIRS = ("cluster", "place", "n", "pos")
+CLUSTER_COLUMNS = ("cluster", "position", "n", "pos")
 REMEDY = ".\n\nHint: restore a copy, or read the data again."
 
 
@@ -66,15 +67,16 @@ def write_tallies(observations: Observations, path: PathLike) -> Path:
                     f"microseconds without a zone, or None to be saved; it holds {value!r}.\n\n"
                     "Hint: cast it to text first."
                 )
-    place = Path(path)
-    if place.suffix.lower() not in SUFFIXES:
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
         raise ValueError(
-            f"{option('path')} must end in .parquet or .pq, so that folders of tallies are found; it is {str(place)!r}."
+            f"{option('path')} must end in .parquet or .pq, so that folders of tallies are found; it is "
+            f"{str(target)!r}."
         )
-    data = _encode(observations)
-    with write_atomically(place) as draft:
+    data = _encode_observations(observations)
+    with write_atomically(target) as draft:
         draft.write_bytes(data)
-    return place
+    return target
 
 
 def read_tallies(path: PathLike) -> Observations:
@@ -85,14 +87,14 @@ def read_tallies(path: PathLike) -> Observations:
         settings = _parse_settings(data)
         _check_digest(data, settings)
         try:
-            observations = _decode(pl, data, settings)
+            observations = _decode_observations(pl, data, settings)
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # polars panics with an error that is no `Exception`
             kind = "" if isinstance(error, (ValueError, TypeError)) else f"{type(error).__name__}: "
             raise ValueError(f"it cannot be read: {kind}{error}") from error
-        found = {"rows": observations.n_rows, "positives": observations.positives}
-        if any(settings.get(name) != count for name, count in found.items()):
+        totals = {"rows": observations.n_rows, "positives": observations.positives}
+        if any(settings.get(name) != count for name, count in totals.items()):
             raise ValueError("its counts differ from those it was written with" + REMEDY)
         return observations
 
@@ -141,12 +143,12 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
         raise ValueError(f"it is a Parquet file without tallies.{hint}")
     try:
         settings, _ = json.JSONDecoder().raw_decode(data[start:].decode("latin-1"))
-        schema, own = settings["truecal_tallies"], settings["version"]
+        schema, version = settings["truecal_tallies"], settings["version"]
     except (ValueError, KeyError, RecursionError) as error:
         raise ValueError("it is damaged: its settings cannot be read" + REMEDY) from error
     if isinstance(schema, int) and schema > SCHEMA:
         raise ValueError(
-            f"it is of version {schema}, written by truecal {own}; truecal {__version__} reads up to {SCHEMA}."
+            f"it is of version {schema}, written by truecal {version}; truecal {__version__} reads up to {SCHEMA}."
             "\n\nHint: update truecal."
         )
     return dict(settings)
@@ -168,7 +170,7 @@ def _check_digest(data: bytes, settings: Mapping[str, Any]) -> None:
         raise ValueError("it is damaged: its checksum does not match its content" + REMEDY)
 
 
-def _encode(observations: Observations) -> bytes:
+def _encode_observations(observations: Observations) -> bytes:
     """Return the bytes of the file for tallies."""
     pl = _import_polars()
     parts = [part if isinstance(part, GridTally) else part.tally for part in observations.parts.values()]
@@ -181,14 +183,16 @@ def _encode(observations: Observations) -> bytes:
         | _encode_dropped(pl, [(reason, n) for _, reason, n in left_out]),
     ]
     if pairs:
-        columns = {name: np.concatenate([getattr(each, name) for each in pairs]) for name in PAIRS}
-        lines.append(_name_lines(pl, observations, list(observations.parts), [len(each) for each in pairs]) | columns)
+        columns = {name: np.concatenate([getattr(clusters, name) for clusters in pairs]) for name in CLUSTER_COLUMNS}
+        lines.append(
+            _name_lines(pl, observations, list(observations.parts), [len(clusters) for clusters in pairs]) | columns
+        )
     plain = observations.sampling == NO_SAMPLING and not observations.weighted
     settings = {
         OPENING.decode()[2:-3]: SCHEMA if pairs else 1 if plain else 2,
         "version": __version__,
         "by": observations.by,
-        "windows": observations.windows,
+        "periods": observations.periods,
         "label": observations.label,
         "score": observations.score,
         "outcome": observations.outcome,
@@ -212,13 +216,13 @@ def _encode(observations: Observations) -> bytes:
 
 def _name_lines(pl: Any, observations: Observations, keys: Sequence[Segment], counts: Sequence[int]) -> dict[str, Any]:
     """The columns of segments of lines, so many for each of some segments."""
-    place = np.repeat(np.arange(len(keys)), counts)
+    line_keys = np.repeat(np.arange(len(keys)), counts)
     known = [*observations.parts, *observations.dropped]
-    found = {}
+    columns = {}
     for i, name in enumerate(observations.by):
         dtype = _choose_dtype(pl, [key[i] for key in known])
-        found[f"by{i}"] = pl.Series(name, [key[i] for key in keys], dtype=dtype).gather(place)
-    return found
+        columns[f"by{i}"] = pl.Series(name, [key[i] for key in keys], dtype=dtype).gather(line_keys)
+    return columns
 
 
 def _encode_dropped(pl: Any, dropped: Sequence[tuple[Reason, int]]) -> dict[str, Any]:
@@ -240,8 +244,8 @@ def _encode_numbers(pl: Any, parts: Sequence[Tally | GridTally]) -> dict[str, An
             part.importance_weight for part in parts if isinstance(part, Tally) and part.importance_weight is not None
         ]
         if weights:
-            columns["weight"] = np.concatenate([each.total for each in weights])
-            columns["weight_pos"] = np.concatenate([each.positive for each in weights])
+            columns["weight"] = np.concatenate([weight.total for weight in weights])
+            columns["weight_pos"] = np.concatenate([weight.positive for weight in weights])
         return columns
     _, n, pos, score_sum, low, high = joined
     lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
@@ -253,7 +257,7 @@ def _encode_numbers(pl: Any, parts: Sequence[Tally | GridTally]) -> dict[str, An
     )
 
 
-def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
+def _decode_observations(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
     """Return the tallies in a file's bytes."""
     frame = pl.read_parquet(BytesIO(data))
     by, bits = tuple(settings["by"]), settings["bits"]
@@ -283,10 +287,10 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
     parts: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, ends, strict=True):
         some = [column[first:last] for column in columns]
-        own = [column[first:last] for column in weighted]
+        weights = [column[first:last] for column in weighted]
         part: Part = Tally(*some) if bits is None else GridTally(bits, *some)
-        if own:
-            part = replace(part.tally, importance_weight=Importance(*own))
+        if weights:
+            part = replace(part.tally, importance_weight=Importance(*weights))
         parts[key] = with_sampling(part, sampling)
     if pairs is not None:
         parts = _decode_clusters(pl, pairs, names, parts)
@@ -295,7 +299,7 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
         settings["score"],
         parts,
         by,
-        settings["windows"],
+        settings["periods"],
         bits,
         settings["pos_label"],
         dropped,
@@ -318,17 +322,17 @@ def _decode_clusters(pl: Any, pairs: Any, names: Sequence[str], parts: Mapping[S
     keys, ends = _find_runs(pl, pairs, names)
     if keys != list(parts):
         raise ValueError("the segments of its clusters are not those of its scores")
-    found: dict[Segment, Part] = {}
+    clustered: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, ends, strict=True):
-        part, own = parts[key], pairs[first:last]
-        cluster, place, n, pos = (own[name].to_numpy().astype(np.int64) for name in PAIRS)
+        part, lines = parts[key], pairs[first:last]
+        cluster, position, n, pos = (lines[name].to_numpy().astype(np.int64) for name in CLUSTER_COLUMNS)
         whole = part if isinstance(part, GridTally) else part.tally
-        right = (n >= 1) & (pos >= 0) & (pos <= n) & (place >= 0) & (place < len(part))
-        clusters = Clusters.merge(cluster[right], place[right], n[right], pos[right])
-        if not right.all() or len(clusters) < len(own) or not clusters.adds_up(whole.n, whole.pos):
+        right = (n >= 1) & (pos >= 0) & (pos <= n) & (position >= 0) & (position < len(part))
+        clusters = Clusters.merge(cluster[right], position[right], n[right], pos[right])
+        if not right.all() or len(clusters) < len(lines) or not clusters.adds_up(whole.n, whole.pos):
             raise ValueError("the rows of its clusters are not those of its scores")
-        found[key] = replace(whole, clusters=clusters)
-    return found
+        clustered[key] = replace(whole, clusters=clusters)
+    return clustered
 
 
 def _default_sum(n: Ints, low: Floats, high: Floats) -> Floats:

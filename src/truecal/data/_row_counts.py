@@ -110,8 +110,8 @@ class RowCounts:
 
     def _check_files(self) -> None:
         """Raise an error unless the rows of files add up to those of all."""
-        read = sum(each.read for each in self.files.values())
-        dropped = sum((Counter(each.dropped) for each in self.files.values()), Counter[Reason]())
+        read = sum(counts.read for counts in self.files.values())
+        dropped = sum((Counter(counts.dropped) for counts in self.files.values()), Counter[Reason]())
         if read != self.read or dropped != Counter(self.dropped):
             raise RuntimeError(
                 f"Rows must not get lost: of {plural(self.read, 'row')} {self.n_dropped:,} were dropped, but the files "
@@ -136,7 +136,7 @@ class RowCounts:
         if len(dropped) == len(self.dropped):
             return self
         unseen = self.n_dropped - sum(dropped.values())
-        files = {name: each.without_zero_counts for name, each in self.files.items()}
+        files = {name: counts.without_zero_counts for name, counts in self.files.items()}
         return replace(self, read=self.read - unseen, dropped=dropped, files=files)
 
 

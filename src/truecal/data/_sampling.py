@@ -19,16 +19,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
-from truecal.data._arrays import read_numbers
+from truecal.data._arrays import Floats, read_numbers
 from truecal.data._label_delay import LabelDelay, discount
 from truecal.data._notes import Note, NoteCode
 
-Floats = NDArray[np.float64]
-LEAST = 1e-9  # the smallest share of rows that may be kept
-LAST = 1 - 2.0**-53  # the largest float below 1
+LEAST_RATE = 1e-9  # the smallest share of rows that may be kept
+BELOW_ONE = 1 - 2.0**-53  # the largest float below 1
 
 
 def _give(value: Any) -> Any:
@@ -55,7 +53,7 @@ class Sampling:
     --------
     >>> Sampling(negative_rate=0.05)
     Sampling(negative_rate=0.05)
-    >>> round(float(Sampling(negative_rate=0.05).seen(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
+    >>> round(float(Sampling(negative_rate=0.05).to_sampled(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
     0.1681
     """
 
@@ -67,8 +65,8 @@ class Sampling:
     def __post_init__(self) -> None:
         for name in ("negative_rate", "positive_rate"):
             object.__setattr__(self, name, _read_share(name, getattr(self, name)))
-        object.__setattr__(self, "label_noise", _read_flip(self.label_noise))
-        object.__setattr__(self, "label_delay", _read_delay(self.label_delay))
+        object.__setattr__(self, "label_noise", _read_noise(self.label_noise))
+        object.__setattr__(self, "label_delay", _check_delay(self.label_delay))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sampling):
@@ -85,10 +83,9 @@ class Sampling:
         return self.negative_rate, self.positive_rate, self.label_noise
 
     def __repr__(self) -> str:
-        own = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
-        return (
-            f"Sampling({', '.join(f'{name}={value!r}' for name, value, usual in own if not _is_usual(value, usual))})"
-        )
+        settings = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
+        given = (f"{name}={value!r}" for name, value, default in settings if not _is_default(value, default))
+        return f"Sampling({', '.join(given)})"
 
     @property
     def delayed(self) -> bool:
@@ -103,14 +100,14 @@ class Sampling:
     @property
     def plain(self) -> bool:
         """Whether all rows are there with the labels that they have, or have so far."""
-        return self.negative_rate == self.positive_rate == 1.0 and not self.flips
+        return self.negative_rate == self.positive_rate == 1.0 and not self.noisy
 
     @property
-    def flips(self) -> bool:
+    def noisy(self) -> bool:
         """Whether labels may be wrong."""
         return self.label_noise != (0.0, 0.0)
 
-    def seen(
+    def to_sampled(
         self,
         p: Any,
         where: Callable[[Any, Any, Any], Any] = np.where,
@@ -130,11 +127,11 @@ class Sampling:
             zero = hold(((1.0 - p) * (1.0 - f0) + p * f1) * self.negative_rate)
             total = hold(one + zero)
             q = hold(where(one < zero, one / total, 1.0 - zero / total))
-            q = where((q == 1.0) & (zero > 0.0), LAST, q)  # rounding makes nothing certain
+            q = where((q == 1.0) & (zero > 0.0), BELOW_ONE, q)  # rounding makes nothing certain
             return where((p >= 0.0) & (p <= 1.0), q, p)
 
-    def predicted(self, q: Floats | float) -> Floats:
-        """Return the prediction p of which q is what `seen` gives: its inverse, within [0, 1]."""
+    def to_population(self, q: Floats | float) -> Floats:
+        """Return the prediction p of which q is what `to_sampled` gives: its inverse, within [0, 1]."""
         q = np.asarray(q, dtype=np.float64)
         if self.plain:
             return q
@@ -142,11 +139,11 @@ class Sampling:
         one, zero = q * self.negative_rate, (1.0 - q) * self.positive_rate
         low, high = one / (one + zero), zero / (one + zero)
         sure = 1.0 - f0 - f1
-        found: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
-        return found
+        p: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
+        return p
 
     def slope(self, p: Floats) -> Floats:
-        """Return by how much `seen` grows with p."""
+        """Return by how much `to_sampled` grows with p."""
         f0, f1 = self.label_noise
         one, k0, k1 = p * (1.0 - f1) + (1.0 - p) * f0, self.negative_rate, self.positive_rate
         return np.asarray(k0 * k1 * (1.0 - f0 - f1) / (k1 * one + k0 * (1.0 - one)) ** 2)
@@ -184,15 +181,15 @@ class Sampling:
         if min(self.negative_rate, self.positive_rate) < 1:
             rates = {"negative_rate": self.negative_rate, "positive_rate": self.positive_rate}
             notes.append(Note.of(NoteCode.SAMPLED_BY_LABEL, **rates, estimates=estimates))
-        if self.flips:
+        if self.noisy:
             names = ("false_positive_rate", "false_negative_rate")
             noise = dict(zip(names, self.label_noise, strict=True))
             notes.append(Note.of(NoteCode.LABEL_NOISE, **noise, estimates=estimates))
         return tuple(notes)
 
 
-def _is_usual(value: Any, usual: Any) -> bool:
-    return value is usual if usual is None else bool(value == usual)
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default if default is None else bool(value == default)
 
 
 def as_sampling(given: object) -> Sampling:
@@ -215,10 +212,10 @@ def check_sampling(given: object) -> Sampling:
     return given
 
 
-def name_sampling(given: Sampling) -> dict[str, Any]:
+def list_settings(given: Sampling) -> dict[str, Any]:
     """The parameters of a sampling, None for those that have their default."""
-    own = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
-    return {name: None if _is_usual(value, usual) else value for name, (value, usual) in own.items()}
+    settings = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
+    return {name: None if _is_default(value, default) else value for name, (value, default) in settings.items()}
 
 
 def apply_delay(y_prob: Any, sampling: Sampling) -> tuple[Any, Sampling]:
@@ -239,21 +236,21 @@ def check_same(first: Sampling, second: Sampling) -> Sampling:
 
 def _read_share(name: str, given: Any) -> float:
     number = _read_number(given)
-    if not LEAST <= number <= 1:
+    if not LEAST_RATE <= number <= 1:
         raise ValueError(
-            f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST:g}) and at most 1; it is "
-            f"{given!r}.{_suggest(name, number)}"
+            f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST_RATE:g}) and at most 1; it "
+            f"is {given!r}.{_hint_inverse(name, number)}"
         )
     return number
 
 
-def _suggest(name: str, number: float) -> str:
-    if not 1 < number <= 1 / LEAST:
+def _hint_inverse(name: str, number: float) -> str:
+    if not 1 < number <= 1 / LEAST_RATE:
         return ""
     return f"\n\nHint: where one row of {number:g} was kept it is {1 / number:.4g}."
 
 
-def _read_flip(given: Any) -> tuple[float, float]:
+def _read_noise(given: Any) -> tuple[float, float]:
     pair = tuple(given) if isinstance(given, (tuple, list)) else ()
     shares = [_read_number(value) for value in pair]
     if len(shares) != 2 or not all(0 <= share < 1 for share in shares) or not sum(shares) < 1:
@@ -264,7 +261,7 @@ def _read_flip(given: Any) -> tuple[float, float]:
     return shares[0], shares[1]
 
 
-def _read_delay(given: Any) -> Any:
+def _check_delay(given: Any) -> Any:
     if given is None or given is True or isinstance(given, (str, LabelDelay)):
         return given
     if not hasattr(given, "__len__") or isinstance(given, (bytes, dict)):

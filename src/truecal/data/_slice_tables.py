@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truecal import _kernel
-from truecal.data._arrays import AnyArray
+from truecal.data._arrays import AnyArray, Bools, Floats
 from truecal.data._cell_sums import CellSums, unchecked_sums
 from truecal.data._clusters import CellClusters
 from truecal.data._notes import Note
 from truecal.data._row_counts import RowCounts
-from truecal.data._tally import Bools, Floats
 
 Condition = tuple[int, int, int]  # a column by its place, and its first and last level
 Conditions = tuple[Condition, ...]
@@ -97,8 +96,8 @@ class Crossed:
     def surplus(self, pair: Pair) -> tuple[Floats, Floats]:
         """Positives less those expected, and the variance of that, of each pair of levels."""
         n, pos, s1, s2 = np.moveaxis(self.tables[pair][..., :4], -1, 0)
-        found = np.where(self.bins >= 0.5, s1 - (n - pos), pos - s1)
-        return found.sum(axis=-1), np.maximum(s1 - s2, 0.0).sum(axis=-1)
+        differences = np.where(self.bins >= 0.5, s1 - (n - pos), pos - s1)
+        return differences.sum(axis=-1), np.maximum(s1 - s2, 0.0).sum(axis=-1)
 
     def certain(self, score: int) -> Bools:
         """The rows whose scores are exactly 0, or exactly 1."""
@@ -153,11 +152,11 @@ class Crossed:
         if self.rows.cluster is None:
             return cells
         inside = self.rows.choose(conditions)
-        place = np.searchsorted(cells.key, self.bins[self.rows.bin[inside]])
+        cell = np.searchsorted(cells.key, self.bins[self.rows.bin[inside]])
         first = np.diff(self.rows.cluster[inside], prepend=-1) != 0
-        key = (np.cumsum(first) - 1) * len(cells) + place
+        key = (np.cumsum(first) - 1) * len(cells) + cell
         n, pos = (np.bincount(key, weight) for weight in (None, self.rows.label[inside]))
         pairs = np.flatnonzero(n)
         starts = np.searchsorted(pairs // len(cells), np.arange(np.count_nonzero(first) + 1))
-        own = CellClusters(starts, pairs % len(cells), n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
-        return unchecked_sums(cells.columns, cells.sampling, own)
+        clusters = CellClusters(starts, pairs % len(cells), n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
+        return unchecked_sums(cells.columns, cells.sampling, clusters)

@@ -12,22 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
 from truecal.data import _arrays as arrays
-from truecal.data._arrays import AnyArray
+from truecal.data._arrays import AnyArray, Bools, Floats, Ints
 from truecal.data._clusters import Clusters, name_clusters, read_clusters
 from truecal.data._counting import TieCounter
 from truecal.data._importance import Importance, check_importance, read_importance
 from truecal.data._sampling import NO_SAMPLING, Sampling, check_same, check_sampling
-from truecal.data._weights import read_weights
+from truecal.data._weights import MOST_COUNT, read_weights
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Entries = tuple[AnyArray] | tuple[Floats, Ints, Ints]  # keys, or score, n and pos
 
 
@@ -74,10 +70,10 @@ class Tally:
                 f"{score.shape}, {n.shape}, "
                 f"{pos.shape}."
             )
-        check_rows("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
-        check_rows("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
-        check_rows("n", "be 1 or more", n, n < 1)
-        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_entries("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        check_entries("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
+        check_entries("n", "be 1 or more", n, n < 1)
+        check_entries("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         check_total(n)
         if self.clusters is not None:
             self.clusters.check(n, pos)
@@ -125,25 +121,25 @@ class Tally:
         """
         if importance_weight is not None:
             tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling, cluster)
-            score, label = read_seen(y_true, y_prob, pos_label, sampling)
-            each = read_importance(importance_weight, len(score))
+            score, label = read_sampled(y_true, y_prob, pos_label, sampling)
+            weights = read_importance(importance_weight, len(score))
             if sample_weight is not None:
-                each = each * read_weights(sample_weight, len(score))
-            return tally.with_importance(score, label, each)
+                weights = weights * read_weights(sample_weight, len(score))
+            return tally.with_importance(score, label, weights)
         if cluster is not None:
             tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling)
-            score, label = read_seen(y_true, y_prob, pos_label, sampling)
+            score, label = read_sampled(y_true, y_prob, pos_label, sampling)
             weight = 1 if sample_weight is None else read_weights(sample_weight, len(score))
             return tally.with_clusters(read_clusters(cluster, len(score)), score, label, weight)
         if sample_weight is None:
             return sort_rows(y_true, y_prob, pos_label, sampling).tally
-        score, label = read_seen(y_true, y_prob, pos_label, sampling)
+        score, label = read_sampled(y_true, y_prob, pos_label, sampling)
         key = _pack(score, label)
         weight = read_weights(sample_weight, len(key), label)
-        seen = weight > 0
-        if not seen.any():
+        counted = weight > 0
+        if not counted.any():
             raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
-        key, weight = key[seen], weight[seen]
+        key, weight = key[counted], weight[counted]
         check_total(weight)
         order = np.argsort(key)
         return group_keys(key[order], weight[order], sampling)
@@ -154,34 +150,34 @@ class Tally:
         check_total(np.array([self.n_rows, other.n_rows]))
         sampling = check_same(self.sampling, other.sampling)
         score, n, pos = (np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True))
-        return merge(score, n, pos, sampling).holding([self, other])
+        return merge(score, n, pos, sampling).with_details_of([self, other])
 
     def with_clusters(self, cluster: Ints, score: AnyArray, label: AnyArray, weight: Ints | int = 1) -> Tally:
         """The tally of these rows, each seen once or `weight` times, with the hash of the cluster of each."""
-        place = np.searchsorted(self.score, score.astype(np.float64))
+        position = np.searchsorted(self.score, score.astype(np.float64))
         n = np.broadcast_to(np.asarray(weight, dtype=np.int64), label.shape)
-        seen = n > 0
-        if not seen.all():
-            cluster, place, n, label = cluster[seen], place[seen], n[seen], label[seen]
-        clusters = Clusters.merge(cluster, place, n, n * label.astype(np.int64))
+        counted = n > 0
+        if not counted.all():
+            cluster, position, n, label = cluster[counted], position[counted], n[counted], label[counted]
+        clusters = Clusters.merge(cluster, position, n, n * label.astype(np.int64))
         clusters.check(self.n, self.pos)
         return unchecked(self.score, self.n, self.pos, self.sampling, clusters, self.importance_weight)
 
     def with_importance(self, score: AnyArray, label: AnyArray, weight: Floats) -> Tally:
         """The tally of these rows, with a weight of each."""
-        seen = weight > 0
-        if not seen.all():
-            score, label, weight = score[seen], label[seen], weight[seen]
-        place = np.searchsorted(self.score, score.astype(np.float64))
-        found = check_importance(Importance.at(place, len(self), weight, label), self.n, self.pos)
-        return unchecked(self.score, self.n, self.pos, self.sampling, self.clusters, found)
+        weighted = weight > 0
+        if not weighted.all():
+            score, label, weight = score[weighted], label[weighted], weight[weighted]
+        position = np.searchsorted(self.score, score.astype(np.float64))
+        weights = check_importance(Importance.at(position, len(self), weight, label), self.n, self.pos)
+        return unchecked(self.score, self.n, self.pos, self.sampling, self.clusters, weights)
 
-    def holding(self, parts: Sequence[Tally]) -> Tally:
+    def with_details_of(self, parts: Sequence[Tally]) -> Tally:
         """The same rows, with what is known of the clusters and weights of the parts that they are made of."""
-        clusters = Clusters.join([(each.clusters, each.score) for each in parts], self.score)
+        clusters = Clusters.join([(part.clusters, part.score) for part in parts], self.score)
         if clusters is not None:
             clusters.check(self.n, self.pos)
-        weights = Importance.join([(each.importance_weight, each.score) for each in parts], self.score)
+        weights = Importance.join([(part.importance_weight, part.score) for part in parts], self.score)
         return unchecked(self.score, self.n, self.pos, self.sampling, clusters, weights)
 
     def __radd__(self, other: object) -> Tally:
@@ -189,11 +185,11 @@ class Tally:
 
     def above(self, threshold: float) -> Tally:
         """Return the rows whose prediction is at least the threshold."""
-        return self.tail(_first_above(self, threshold))
+        return self.tail(_find_threshold(self, threshold))
 
-    def reaching(self, score: float) -> Tally:
+    def at_least(self, score: float) -> Tally:
         """Return the rows whose score, as tests see it, is at least this."""
-        return self.tail(_first_reaching(self, score))
+        return self.tail(_find_first(self, score))
 
     def top(self, count: int | float) -> Tally:
         """Return the rows with the highest scores, by number (int) or share (float), with all ties of the last.
@@ -212,15 +208,18 @@ class Tally:
 
     def of_pairs(self, kept: Bools) -> Tally | None:
         """Return the rows of some pairs of a cluster and a score; None where that leaves none."""
-        own = self.clusters
-        assert own is not None, "rows are in clusters"
-        place = own.place[kept]
-        n, pos = (np.bincount(place, column[kept], len(self)).astype(np.int64) for column in (own.n, own.pos))
-        there = n > 0
-        if not there.any():
+        clusters = self.clusters
+        assert clusters is not None, "rows are in clusters"
+        position = clusters.position[kept]
+        n, pos = (
+            np.bincount(position, column[kept], len(self)).astype(np.int64) for column in (clusters.n, clusters.pos)
+        )
+        nonempty = n > 0
+        if not nonempty.any():
             return None
-        pairs = Clusters(own.cluster[kept], (np.cumsum(there) - 1)[place], own.n[kept], own.pos[kept])
-        return unchecked(self.score[there], n[there], pos[there], self.sampling, pairs)
+        new_position = (np.cumsum(nonempty) - 1)[position]
+        pairs = Clusters(clusters.cluster[kept], new_position, clusters.n[kept], clusters.pos[kept])
+        return unchecked(self.score[nonempty], n[nonempty], pos[nonempty], self.sampling, pairs)
 
     def relabel(self, pos: Ints) -> Tally:
         """Return the same rows with other labels: so many positives at each score. Clusters stay those of the labels
@@ -236,11 +235,11 @@ class Tally:
     @property
     def population(self) -> Tally | Population:
         """What the rows stand for: predictions with rows and positives of the population."""
-        how, weights = self.sampling, self.importance_weight
-        if how.plain and weights is None:
+        sampling, weights = self.sampling, self.importance_weight
+        if sampling.plain and weights is None:
             return self
         n, pos = (self.n, self.pos) if weights is None else (weights.total, weights.positive)
-        return Population(how.predicted(self.score), how.rows(n, pos), how.positives(n, pos))
+        return Population(sampling.to_population(self.score), sampling.rows(n, pos), sampling.positives(n, pos))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -382,11 +381,11 @@ class SortedRows:
 
     def above(self, threshold: float) -> SortedRows:
         """Return the rows whose score is at least the threshold."""
-        return SortedRows(self.key[_first_above(self, threshold) :])
+        return SortedRows(self.key[_find_threshold(self, threshold) :])
 
-    def reaching(self, score: float) -> SortedRows:
+    def at_least(self, score: float) -> SortedRows:
         """Return the rows whose score is at least this."""
-        return SortedRows(self.key[_first_reaching(self, score) :])
+        return SortedRows(self.key[_find_first(self, score) :])
 
     def top(self, count: int | float) -> SortedRows:
         """Return the rows with the highest scores, with all ties of the last."""
@@ -426,10 +425,10 @@ class Pairs:
         starts = np.flatnonzero(new)
         if not len(starts):
             return cls((first, second), n, pos)
-        found = cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
+        pairs = cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
         if cluster is None:
-            return found
-        return replace(found, clusters=Clusters.merge(cluster[order], np.cumsum(new) - 1, n, pos))
+            return pairs
+        return replace(pairs, clusters=Clusters.merge(cluster[order], np.cumsum(new) - 1, n, pos))
 
     @classmethod
     def from_arrays(
@@ -444,7 +443,7 @@ class Pairs:
         """Group rows by the scores of both models; labels and scores as in `Tally.from_arrays`."""
         scores = []
         for given in (y_prob, y_prob_other):
-            score, label = read_seen(y_true, given, pos_label, sampling)
+            score, label = read_sampled(y_true, given, pos_label, sampling)
             _pack(score, label)  # checks the values
             scores.append(score.astype(np.float64))
         first, second = scores
@@ -456,20 +455,26 @@ class Pairs:
     def lines(self) -> tuple[Floats, Floats, Ints, Ints] | tuple[Floats, Floats, Ints, Ints, Ints]:
         """Both scores, rows and positives of each pair; and where rows are in clusters, of each of a pair's clusters,
         whose hash is the last column."""
-        own = self.clusters
-        if own is None:
+        clusters = self.clusters
+        if clusters is None:
             return *self.scores, self.n, self.pos
-        return self.scores[0][own.place], self.scores[1][own.place], own.n, own.pos, own.cluster
+        return (
+            self.scores[0][clusters.position],
+            self.scores[1][clusters.position],
+            clusters.n,
+            clusters.pos,
+            clusters.cluster,
+        )
 
     def models(self) -> list[tuple[Tally, Ints]]:
         """The tally of each model, and where its score of each pair is in it."""
-        found = []
+        models = []
         for score in self.scores:
-            distinct, place = np.unique(score, return_inverse=True)
-            n, pos = (np.bincount(place, column, len(distinct)).astype(np.int64) for column in (self.n, self.pos))
-            clusters = None if self.clusters is None else self.clusters.move(place)
-            found.append((unchecked(distinct, n, pos, self.sampling, clusters), place))
-        return found
+            distinct, position = np.unique(score, return_inverse=True)
+            n, pos = (np.bincount(position, column, len(distinct)).astype(np.int64) for column in (self.n, self.pos))
+            clusters = None if self.clusters is None else self.clusters.move(position)
+            models.append((unchecked(distinct, n, pos, self.sampling, clusters), position))
+        return models
 
     def __add__(self, other: object) -> Pairs:
         if not isinstance(other, Pairs):
@@ -511,8 +516,7 @@ class Pairs:
 
 Sorted = Tally | SortedRows
 Weighed = Tally | Population
-MOST = 2**46
-FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
+FEW_TO_SORT = 1 << 18  # rows up to which sorting is faster than looking for ties
 
 
 def sort_rows(
@@ -532,8 +536,8 @@ def sort_rows(
     >>> sort_rows([0, 1, 1], [0.2, 0.7, 0.4])
     SortedRows(3 rows, 2 positive)
     """
-    score, label = read_seen(y_true, y_prob, pos_label, sampling)
-    if len(score) > FEW:
+    score, label = read_sampled(y_true, y_prob, pos_label, sampling)
+    if len(score) > FEW_TO_SORT:
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
             return group_keys(*ties.count(), sampling)
@@ -543,27 +547,27 @@ def sort_rows(
     return SortedRows(key, most) if sampling == NO_SAMPLING else group_keys(key, None, sampling)
 
 
-def read_seen(y_true: Any, y_prob: Any, pos_label: Any, sampling: Sampling) -> tuple[AnyArray, AnyArray]:
+def read_sampled(y_true: Any, y_prob: Any, pos_label: Any, sampling: Sampling) -> tuple[AnyArray, AnyArray]:
     """Read scores and labels of the same rows, with scores as a labelling gives them; see `read_pair`."""
     check_sampling(sampling)
     score, label = arrays.read_pair(y_true, y_prob, pos_label)
-    return (score if sampling.plain else sampling.seen(score.astype(np.float64))), label
+    return (score if sampling.plain else sampling.to_sampled(score.astype(np.float64))), label
 
 
-def _first_reaching(data: Sorted, score: float) -> int:
+def _find_first(data: Sorted, score: float) -> int:
     return int(_kernel.locate(data.entries, np.array([score]), False)[0])
 
 
-def see_threshold(threshold: float, sampling: Sampling) -> float:
+def find_threshold_score(threshold: float, sampling: Sampling) -> float:
     """Return the score, as tests see it, of the least prediction that is judged."""
     if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
         raise ValueError(f"{option('threshold')} must lie in [0, 1]; it is {threshold!r}.")
-    return float(sampling.seen(float(threshold)))
+    return float(sampling.to_sampled(float(threshold)))
 
 
-def _first_above(data: Sorted, threshold: float) -> int:
+def _find_threshold(data: Sorted, threshold: float) -> int:
     """Return the position of the first score that is at least the threshold."""
-    first = _first_reaching(data, see_threshold(threshold, data.sampling))
+    first = _find_first(data, find_threshold_score(threshold, data.sampling))
     if first == len(data.entries[0]):
         raise ValueError(f"{option('threshold')} must leave some rows; the largest score is below {threshold!r}.")
     return first
@@ -636,7 +640,7 @@ def merge(score: Floats, n: Ints, pos: Ints, sampling: Sampling = NO_SAMPLING) -
 def check_total(n: Ints) -> None:
     """Raise an error if there are too many rows for exact sums."""
     total = float(n.sum(dtype=np.float64))
-    if total > MOST:
+    if total > MOST_COUNT:
         raise ValueError(f"A tally holds at most 2^46 rows, so that sums stay exact; these are {total:.4g}.")
 
 
@@ -656,7 +660,7 @@ def whole_numbers(values: Any, name: str) -> Ints:
     return np.ascontiguousarray(array, dtype=np.int64).copy()
 
 
-def check_rows(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+def check_entries(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
     """Raise an error that names the first value that breaks a rule, if any does."""
     if bad.any():
         first = int(np.argmax(bad))

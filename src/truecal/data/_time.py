@@ -28,24 +28,24 @@ def read_span(span: Span, name: str = "label_lag") -> timedelta:
     >>> read_span("30d").days
     30
     """
-    found = span
+    length = span
     if isinstance(span, str):
         match = re.fullmatch(r"\s*(\d{1,7})\s*([hdw])\s*", span)  # up to 190,000 years
-        found = int(match[1]) * _UNITS[match[2]] if match else span
-    if not isinstance(found, timedelta) or found < timedelta(0):
+        length = int(match[1]) * _UNITS[match[2]] if match else span
+    if not isinstance(length, timedelta) or length < timedelta(0):
         raise ValueError(f'{option(name)} must be a timedelta, or text such as "12h", "30d" or "6w"; it is {span!r}.')
-    return found
+    return length
 
 
 def read_moment(moment: Moment, name: str = "now") -> datetime:
     """Read a date or time, given as such or as ISO text. A date becomes its midnight."""
-    found: Moment = moment
+    parsed: Moment = moment
     with suppress(ValueError):
-        found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    if isinstance(found, datetime):
-        return found
-    if isinstance(found, date):
-        return datetime(found.year, found.month, found.day)
+        parsed = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    if isinstance(parsed, datetime):
+        return parsed
+    if isinstance(parsed, date):
+        return datetime(parsed.year, parsed.month, parsed.day)
     raise ValueError(f'{option(name)} must be a date or a time, or text such as "2026-01-31"; it is {moment!r}.')
 
 
@@ -60,7 +60,7 @@ def end_of(start: date, every: str) -> datetime:
     """
     begin = read_moment(start)
     if every in _LENGTHS:
-        return _add(begin, _LENGTHS[every])
+        return _add_span(begin, _LENGTHS[every])
     if every not in _MONTHS:
         lengths = ", ".join(map(repr, (*_LENGTHS, *_MONTHS)))
         raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")
@@ -68,7 +68,7 @@ def end_of(start: date, every: str) -> datetime:
     return _last(begin) if months // 12 > MAXYEAR else begin.replace(year=months // 12, month=months % 12 + 1)
 
 
-def _add(moment: datetime, span: timedelta) -> datetime:
+def _add_span(moment: datetime, span: timedelta) -> datetime:
     """Return a later moment, or the last there is: some data write 9999-12-31 for "never"."""
     try:
         return moment + span
@@ -88,7 +88,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     for start in starts:
         if not isinstance(start, date):
             raise TypeError(
-                f"Windows must begin at dates or times to be judged mature; one begins at {start!r}.\n\n"
+                f"Windows must begin at dates or times to have complete labels; one begins at {start!r}.\n\n"
                 f"Hint: leave {option('label_lag')} out, or read a column of times."
             )
     if every is not None:
@@ -96,10 +96,10 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     begins = [read_moment(start) for start in starts]
     if len(begins) < 2:
         raise ValueError(f"{option('every')} must give the length of windows if there is only one; it is None.")
-    return [*begins[1:], _add(begins[-1], begins[-1] - begins[-2])]
+    return [*begins[1:], _add_span(begins[-1], begins[-1] - begins[-2])]
 
 
-def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
+def find_complete(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
     """Return which windows ended at least `after` before `now`, and `now` itself: the latest end by default."""
     zone = ends[0].tzinfo
     moment = max(ends) if now is None else read_moment(now)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
 from truecal.data._arrays import (
     AnyArray,
+    Ints,
     check_lengths,
     count,
     objects_to_floats,
@@ -19,9 +19,8 @@ from truecal.data._arrays import (
 )
 from truecal.data._notes import Note, NoteCode
 
-Ints = NDArray[np.int64]
-MOST = 2**46
-SURE = 5  # rows of each label from which on one weight for each label is no chance
+MOST_COUNT = 2**46  # rows of a tally, up to which sums stay exact
+ROWS_PER_LABEL = 5  # rows of each label from which on one weight for each label is no chance
 
 
 @dataclass(slots=True)
@@ -35,24 +34,24 @@ class WeightSpan:
     def add(self, weight: AnyArray, label: AnyArray) -> None:
         """Add a batch of rows."""
         for positive in (False, True):
-            own = weight[np.asarray(label, dtype=np.bool_) == positive]
-            if len(own):
-                self.low[positive] = min(float(own.min()), self.low.get(positive, np.inf))
-                self.high[positive] = max(float(own.max()), self.high.get(positive, -np.inf))
-                self.rows[positive] = self.rows.get(positive, 0) + len(own)
+            weights = weight[np.asarray(label, dtype=np.bool_) == positive]
+            if len(weights):
+                self.low[positive] = min(float(weights.min()), self.low.get(positive, np.inf))
+                self.high[positive] = max(float(weights.max()), self.high.get(positive, -np.inf))
+                self.rows[positive] = self.rows.get(positive, 0) + len(weights)
 
     def by_label(self) -> tuple[float, float] | None:
         """The weight of every negative and of every positive, where these are two weights; else None."""
         if self.low != self.high or len(self.low) < 2 or self.low[False] == self.low[True]:
             return None
-        return (self.low[False], self.low[True]) if min(self.rows.values()) >= SURE else None
+        return (self.low[False], self.low[True]) if min(self.rows.values()) >= ROWS_PER_LABEL else None
 
     def check(self, name: str) -> None:
         """Raise an error if the weights are those of labels: rows that were left out are no evidence."""
-        found = self.by_label()
-        if found is None or not min(found) > 0:
+        by_label = self.by_label()
+        if by_label is None or not min(by_label) > 0:
             return
-        negative, positive = found
+        negative, positive = by_label
         names = (
             ("negative_rate", positive / negative) if negative > positive else ("positive_rate", negative / positive)
         )
@@ -118,4 +117,4 @@ def advise_weights() -> str:
 def find_fractions(weight: Any) -> Any:
     """Which weights are no whole numbers from 0 to 2^46."""
     with np.errstate(invalid="ignore"):
-        return ~((weight >= 0) & (weight == np.floor(weight)) & (weight <= MOST))
+        return ~((weight >= 0) & (weight == np.floor(weight)) & (weight <= MOST_COUNT))

@@ -42,7 +42,7 @@ from truecal.gate._rules import Rule, read_cluster, read_rules, read_sampling
 from truecal.inference import Difference, Interval, clip_difference
 from truecal.metrics import Tolerance, as_tolerance, normal_quantile
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
-from truecal.verdict import FACTOR, Verdict, divide, judge_all, required_rows
+from truecal.verdict import FACTOR, Verdict, add_bands, judge_all, required_rows
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 Models = Mapping[str, Observations | ClassObservations]
@@ -107,7 +107,7 @@ def check(
         chosen = (*chosen, NO_WORSE) if rules is None else chosen
     tops = [_find_top(observations) for observations in models.values()]
     for observations in tops:
-        check_segments(chosen, set(observations.by) - set(observations.windows))
+        check_segments(chosen, set(observations.by) - set(observations.periods))
         _check_labelling(rules, observations)
     old = None if baseline is None else _read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
@@ -177,7 +177,7 @@ class _Rows:
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
         """A verdict with its ranges of scores."""
-        return divide(verdict, self.cells[segment])
+        return add_bands(verdict, self.cells[segment])
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
         """The rows of such predictions in which the verdict can tell."""
@@ -203,7 +203,7 @@ def _open_model(
     names = list(dict.fromkeys(rule.metric for rule in whole if rule.definition.of_metric))
     if setting.compared:
         return _open_compared(observations, names, old, options)
-    parts: dict[Segment | None, Part] = {None: observations.whole().simplify()}
+    parts: dict[Segment | None, Part] = {None: observations.pooled().simplify()}
     rows = keep_above(parts, threshold)
     row_counts = observations.row_counts
     kept = rows[None].n_rows
@@ -213,8 +213,8 @@ def _open_model(
     sectioned = [rule for rule in rules if rule.segment is not None]
     if not sectioned:
         return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result)
-    by = [name for name in observations.by if name not in observations.windows]
-    grouped = observations.over(by)
+    by = [name for name in observations.by if name not in observations.periods]
+    grouped = observations.group_by(by)
     parts |= {key: part.simplify() for key, part in grouped.parts.items()}
     rows = keep_above(parts, threshold)
     keys = dict.fromkeys([*grouped.parts, *grouped.dropped])
@@ -267,7 +267,7 @@ def _open_compared(
         draws = max(options["resamples"], count_needed(options["confidence"]))
         wanted: EvaluateOptions = {**options, "null_draws": 0, "resamples": draws}
         result = evaluate(observations, metrics=names, **wanted)
-        rows = keep_above({None: observations.whole().simplify()}, threshold)
+        rows = keep_above({None: observations.pooled().simplify()}, threshold)
         row_counts = _row_counts(observations.row_counts.dropped, observations.n_rows, rows[None])
         return ModelEvidence(
             _Rows(rows, options, observations.outcome),
@@ -420,11 +420,11 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         a, b = new.intervals[name], old.intervals[name]
         (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
         reach, old_reach = (normal_quantile((1 - span.confidence) / 2) for span in (a, b))
-        wider, enough = reach / old_reach, b.replicates >= count_needed(b.confidence)
+        wider, enough = reach / old_reach, b.resamples >= count_needed(b.confidence)
         below = math.hypot(first - ends[0], wider * (others[1] - second))
         above = math.hypot(ends[1] - first, wider * (second - others[0]))
         span = clip_difference(new.metrics[name], first - second - below, first - second + above)
-        values, draws = (new.values[name], old.values[name]), a.replicates if enough else b.replicates
+        values, draws = (new.values[name], old.values[name]), a.resamples if enough else b.resamples
         found[name] = Difference(*values, first - second, *span, a.confidence, draws)
     statuses = tuple(result.verdict.status for result in (new, old) if result.verdict is not None)
     known = statuses if len(statuses) == 2 else ()

@@ -34,7 +34,7 @@ class CheckDetails:
         The ends of what was held against the limit: of a value on bins of cells, or the interval of a difference.
     end, confidence : float, optional
         The end of the metric's interval that is nearer to the limit, and the interval's confidence.
-    replicates, needed : int, optional
+    draws, needed : int, optional
         How often labels were simulated or resampled, and how often they must be.
     adjusted : int
         The groups that the p-value of a metric is adjusted for.
@@ -65,7 +65,7 @@ class CheckDetails:
     high: float | None = None
     end: float | None = None
     confidence: float | None = None
-    replicates: int | None = None
+    draws: int | None = None
     needed: int | None = None
     adjusted: int = 1
     otherwise: Cause | None = None

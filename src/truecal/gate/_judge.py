@@ -85,7 +85,7 @@ class Measurement:
         return cls(
             value,
             *result.bounds.get(name, (value, value)),
-            None if null is None else NullSummary(null.mean, null.excess, null.p_value, null.replicates),
+            None if null is None else NullSummary(null.mean, null.excess, null.p_value, null.draws),
             result.intervals.get(name),
         )
 
@@ -94,7 +94,7 @@ class Measurement:
         """A metric of one segment."""
         adjusted = 1 if table.adjust is None else len(table)
         mean, excess, p_value = (float(each[i]) for each in (table.null_mean, table.excess, table.null_p_adjusted))
-        null = NullSummary(mean, excess, p_value, table.replicates, adjusted) if table.replicates else None
+        null = NullSummary(mean, excess, p_value, table.draws, adjusted) if table.draws else None
         return cls(float(table.value[i]), float(table.lowest[i]), float(table.highest[i]), null)
 
 

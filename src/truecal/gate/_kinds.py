@@ -206,7 +206,7 @@ class ExcessRule(LimitRule):
         if null is None:
             return case.decide(INCONCLUSIVE, Cause.NO_NULL)
         ends = found.low - null.mean, found.high - null.mean
-        return Number(null.excess, *ends, null.mean, {"replicates": null.draws})
+        return Number(null.excess, *ends, null.mean, {"draws": null.draws})
 
 
 class UpperRule(LimitRule):
@@ -262,7 +262,7 @@ class PValueRule(RuleKind):
         smallest = min(null.adjusted / (null.draws + 1), 1.0)
         if not exceeds(case.limit, smallest):
             needed = math.floor(null.adjusted / case.limit + 1e-9)
-            details |= {"replicates": null.draws, "needed": needed}
+            details |= {"draws": null.draws, "needed": needed}
             return case.decide(INCONCLUSIVE, Cause.TOO_FEW_RESAMPLES, observed, **details)
         return case.decide(PASS, Cause.WITHIN_LIMIT, observed, **details)
 
@@ -361,9 +361,9 @@ def judge_infinite(case: Case, value: float, **details: Any) -> CheckResult:
 def judge_resamples(case: Case, span: Interval | Difference) -> CheckResult | None:
     """The answer if an interval's quantiles lie beyond its replicates."""
     needed = count_needed(span.confidence)
-    if span.replicates >= needed:
+    if span.resamples >= needed:
         return None
-    details = {"confidence": span.confidence, "replicates": span.replicates, "needed": needed}
+    details = {"confidence": span.confidence, "draws": span.resamples, "needed": needed}
     return case.decide(INCONCLUSIVE, Cause.TOO_FEW_RESAMPLES, **details)
 
 

@@ -23,7 +23,7 @@ from truecal.inference._maps import fit_map as fit_map
 from truecal.inference._maps import log_losses as log_losses
 from truecal.inference._maps import mean_loss as mean_loss
 from truecal.inference._maps import split as split
-from truecal.inference._null import FIRST as FIRST
+from truecal.inference._null import FIRST_BATCH as FIRST_BATCH
 from truecal.inference._null import Difference as Difference
 from truecal.inference._null import Interval as Interval
 from truecal.inference._null import NullDistribution as NullDistribution

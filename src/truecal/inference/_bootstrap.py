@@ -17,11 +17,11 @@ from truecal.data import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Ta
 from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 
 MOST_TOGETHER = 64
-MOST_REPLICATES = 10_000_000
+MOST_DRAWS = 10_000_000
 ROWS_AT_ONCE = 200_000
-MANY = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
+DRAWN_SCORES = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
 NODES = 21  # at which a mean over a normal variable is taken
-HIGHEST = 0.98  # correlation of normal variables
+HIGHEST_CORRELATION = 0.98  # correlation of normal variables
 # a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -36,16 +36,16 @@ class Draws:
     Examples
     --------
     >>> from truecal.inference import Draws
-    >>> Draws(200, random_state=0).replicates
+    >>> Draws(200, random_state=0).draws
     200
     """
 
-    replicates: int = 1000
+    draws: int = 1000
     random_state: RandomState = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        check_count("replicates", self.replicates, MOST_REPLICATES)
+        check_count("draws", self.draws, MOST_DRAWS)
         check_count("threads", self.threads, MOST_THREADS)
         known = (int, np.integer, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
@@ -56,13 +56,15 @@ class Draws:
 
     def seeds(self, count: int | None = None) -> Ints:
         """Draw seeds, one for each replicate, or `count` of them."""
-        size = self.replicates if count is None else count
+        size = self.draws if count is None else count
         if isinstance(self.random_state, np.random.RandomState):
             return self.random_state.randint(0, 2**63 - 1, size=size, dtype=np.int64)
         return np.random.default_rng(self.random_state).integers(0, 2**63 - 1, size=size)
 
 
-def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws) -> dict[str, Floats]:
+def compute_on_draws(
+    tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws
+) -> dict[str, Floats]:
     """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
     Every set has its own seed. Where all metrics are of windows and scores are many, labels are drawn for cells, which
@@ -75,7 +77,7 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
     labels = Labels.of(tally, probability)
 
     def compute(seeds: list[int]) -> list[list[float]]:
-        drawn = [_bin_redrawn(first, tally, labels, metrics, seed) for seed in seeds]
+        drawn = [_bin_draw(first, tally, labels, metrics, seed) for seed in seeds]
         for metric in metrics.values():
             Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
@@ -86,7 +88,9 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
 
 def _is_of_cells(tally: Tally, metrics: Mapping[str, Measure]) -> bool:
     plain = tally.sampling.plain and tally.clusters is None and tally.importance_weight is None
-    return plain and len(tally) > MANY and all(isinstance(metric.binning, Windows) for metric in metrics.values())
+    return (
+        plain and len(tally) > DRAWN_SCORES and all(isinstance(metric.binning, Windows) for metric in metrics.values())
+    )
 
 
 def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Measure]) -> tuple[Tally, Floats, Bins]:
@@ -94,7 +98,7 @@ def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Mea
     scheme, cells = Windows(), CellSums.of(tally)
     begin = np.searchsorted(np.cumsum(tally.n), np.cumsum(cells.n) - cells.n, side="right")
     mean = np.clip(np.add.reduceat(tally.n * probability, begin) / cells.n, 0.0, 1.0)
-    whole, windows = scheme.over(cells)
+    whole, windows = scheme.partition_cells(cells)
     return whole, mean, {metric.binning: Binned(whole, windows) for metric in metrics.values()}
 
 
@@ -140,11 +144,11 @@ class Labels:
 
     def draw(self, seed: int) -> Ints:
         """Draw the positives at each score."""
-        pos, own = np.empty_like(self.n), self.clusters
-        if self.quantile is None or own is None:
+        pos, clusters = np.empty_like(self.n), self.clusters
+        if self.quantile is None or clusters is None:
             _kernel.draw_positives(self.probability, self.n, self.start, seed, pos)
         else:
-            _kernel.draw_together(self.quantile, own.starts, own.place, own.n, self.shared, seed, pos)
+            _kernel.draw_together(self.quantile, clusters.starts, clusters.position, clusters.n, self.shared, seed, pos)
         return pos
 
 
@@ -173,7 +177,7 @@ def _match_covariance(groups: CellGroups) -> float:
         pairs = quantile, clusters.starts, clusters.cell, clusters.n
         return wanted - _kernel.covariance_together(*pairs, math.sqrt(correlation), nodes, weights)
 
-    low, high = 0.0, HIGHEST
+    low, high = 0.0, HIGHEST_CORRELATION
     if missing(high) >= 0:
         return math.sqrt(high)
     while high - low > 1e-3 * high:
@@ -182,7 +186,7 @@ def _match_covariance(groups: CellGroups) -> float:
     return math.sqrt((low + high) / 2)
 
 
-def _bin_redrawn(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
+def _bin_draw(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
     """Redraw labels and return their bins, without the labels unless scores or the population need them."""
     bins = bin_once(tally.relabel(labels.draw(seed)), metrics, first)
     if not tally.sampling.plain or tally.importance_weight is not None:
@@ -195,14 +199,14 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
     interrupted."""
     seeds = draws.seeds().tolist()
     step = min(together, MOST_TOGETHER)
-    with Progress(draws.replicates, "replicates") as progress:
+    with Progress(draws.draws, "draws") as progress:
 
         def work(first: int, last: int) -> list[Any]:
-            found = function(seeds[first:last])
+            values = function(seeds[first:last])
             progress.step(last - first)
-            return found
+            return values
 
-        return map_chunks(work, draws.replicates, step, draws.threads)
+        return map_chunks(work, draws.draws, step, draws.threads)
 
 
 def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
@@ -213,5 +217,5 @@ def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     part = (at - low).reshape(-1, *[1] * (values.ndim - 1))
     first, second = values[low], values[np.minimum(low + 1, len(values) - 1)]
     gap = second - first
-    found: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
-    return found
+    quantiles: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
+    return quantiles

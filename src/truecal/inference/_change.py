@@ -23,12 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal.data import CellGroups, CellSums, Floats
-from truecal.metrics import Design, Spread, fisher_p_value, normal_quantile
+from truecal.metrics import POWER, Design, Spread, fisher_p_value, normal_quantile, sigmoid
 
-LEAST = 1e-13  # the smallest p-value that is told
+LEAST_P_VALUE = 1e-13  # the smallest p-value that is told
 REACH = 10.0  # standard deviations within which a law has its mass
 NOTHING = 9.0  # standard deviations at which a characteristic function has vanished
-POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +53,7 @@ class Odds:
         open_ = coarse.s1 > 0
         q = coarse.q[open_]
         log_odds = (np.log(q) - np.log1p(-q)) * np.where(coarse.upper[open_], -1, 1)
-        spread = (1.0, math.inf) if design is None else (design.whole.effect.item(), design.whole.freedom.item())
+        spread = (1.0, math.inf) if design is None else (design.total.effect.item(), design.total.freedom.item())
         counts = cells.positives, cells.n_rows
         return cls(log_odds, coarse.n[open_].astype(np.float64), int(coarse.pos[open_].sum()), counts, *spread)
 
@@ -65,7 +64,7 @@ class Odds:
 
     def expect(self, shift: float) -> tuple[float, float]:
         """The mean and the variance of the positives, with so much added to all log-odds."""
-        p = _sigmoid(self.log_odds + shift)
+        p = sigmoid(self.log_odds + shift)
         return float(self.n @ p), float(self.n @ (p * (1 - p)))
 
     def law(self, shift: float, count: Floats) -> Floats:
@@ -75,7 +74,7 @@ class Odds:
         points = 2 * (math.ceil(REACH * spread) + 32) + 1
         last = min(points // 2, math.ceil(points * NOTHING / (2 * math.pi * max(spread, 1e-9))))
         angle = 2 * np.pi / points * np.arange(last + 1)
-        p = _sigmoid(self.log_odds + shift)[:, None]
+        p = sigmoid(self.log_odds + shift)[:, None]
         # of log(1 - p + p e^(i angle)), the real and the imaginary part
         size = self.n @ np.log1p(-2 * p * (1 - p) * (1 - np.cos(angle))) / 2
         turn = self.n @ np.arctan2(p * np.sin(angle), 1 - p + p * np.cos(angle))
@@ -106,31 +105,31 @@ def compare_odds(group: Odds, baseline: Odds) -> float:
     if math.isinf(shift):
         return 1.0
     together = group.positives + baseline.positives
-    (mean, own), (_, other) = group.expect(shift), baseline.expect(shift)
-    reach = math.ceil(REACH * math.sqrt(own * other / max(own + other, 1e-300))) + 32
+    (mean, variance), (_, baseline_variance) = group.expect(shift), baseline.expect(shift)
+    reach = math.ceil(REACH * math.sqrt(variance * baseline_variance / max(variance + baseline_variance, 1e-300))) + 32
     lowest, highest = max(0, together - baseline.rows), min(group.rows, together)
     count = np.arange(max(lowest, round(mean) - reach), min(highest, round(mean) + reach) + 1, dtype=np.float64)
     chance = group.law(shift, count) * baseline.law(shift, together - count)
     total = float(chance.sum())
     tails = (float(chance[side].sum()) / total for side in (count <= group.positives, count >= group.positives))
-    p_value = min(1.0, max(2 * min(tails), LEAST))
-    spread = _spread(group, own, baseline, other)
+    p_value = min(1.0, max(2 * min(tails), LEAST_P_VALUE))
+    spread = _spread(group, variance, baseline, baseline_variance)
     return p_value if spread is None else float(spread.p_values(np.array([p_value]))[0])
 
 
 def compare_rates(group: Odds, baseline: Odds) -> float:
     """The p-value of the group's share of positives against the baseline's, by Fisher's exact test."""
     p_value = fisher_p_value(*group.counts, *baseline.counts)
-    own, other = group.counts[1], baseline.counts[1]
-    spread = _spread(group, own, baseline, other)
+    rows, baseline_rows = group.counts[1], baseline.counts[1]
+    spread = _spread(group, rows, baseline, baseline_rows)
     return p_value if spread is None else float(spread.p_values(np.array([p_value]))[0])
 
 
-def _spread(group: Odds, own: float, baseline: Odds, other: float) -> Spread | None:
+def _spread(group: Odds, weight: float, baseline: Odds, baseline_weight: float) -> Spread | None:
     """How far clusters spread a difference; None where rows are independent."""
     if group.effect == baseline.effect == 1:
         return None
-    effect = (other * group.effect + own * baseline.effect) / max(own + other, 1e-300)
+    effect = (baseline_weight * group.effect + weight * baseline.effect) / max(weight + baseline_weight, 1e-300)
     return Spread(np.array([effect]), np.array([min(group.freedom, baseline.freedom)]))
 
 
@@ -155,13 +154,9 @@ def detectable_move(group: Odds, baseline: Odds, level: float) -> float:
 
     By the normal approximation, with the information that right predictions have.
     """
-    own, other = (rows.expect(0.0)[1] / rows.effect for rows in (group, baseline))
-    information = own * other / max(own + other, 1e-300)
+    of_group, of_baseline = (rows.expect(0.0)[1] / rows.effect for rows in (group, baseline))
+    information = of_group * of_baseline / max(of_group + of_baseline, 1e-300)
     if not information > 0:
         return math.inf
     far = (normal_quantile(level / 2) + normal_quantile(1 - POWER)) / math.sqrt(information)
     return math.exp(far) if far < 700 else math.inf
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))))

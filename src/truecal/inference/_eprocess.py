@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal.data import CellGroups, CellSums, Floats, Ints
-from truecal.metrics import CORRELATION, PAIRS, Design, Direction, PoissonBinomial, Tolerance
+from truecal.metrics import PRIOR_CORRELATION, PRIOR_PAIRS, TINY, Design, Direction, PoissonBinomial, Tolerance
 
 # log odds ratios of the bets, about a factor of 2 apart: a bet within a factor of 1.4 of the true shift keeps most of
 # its growth, and beyond 0.4 (odds times 1.5) any bet wins within a few periods
@@ -51,7 +51,6 @@ YEAR = 365  # periods over which the second half of the weights is about even: d
 PERIOD_SAMPLE = 500  # clusters of a period that are examined, those with the smallest hashes
 # clusters that are remembered, so that a state file stays small: those seen in one period, and those that recurred
 SINGLE_SAMPLE, REPEAT_SAMPLE = 200, 200
-TINY = 1e-300  # keeps a division by a sum of zero finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,13 +112,13 @@ class RepeatClusters:
         once, again = min(self.once, new.reach), min(self.again, new.reach)
         joins = np.isin(new.hashes, self.hashes) | (_share_below(new.hashes) < once)
         hashes, rank = np.unique(np.append(self.hashes, new.hashes[joins]), return_inverse=True)
-        old, seen = rank[: len(self.hashes)], rank[len(self.hashes) :]
+        old, current = rank[: len(self.hashes)], rank[len(self.hashes) :]
         sums, squares = np.zeros((3, len(hashes))), np.zeros((3, len(hashes)))
         periods, chance = np.zeros(len(hashes), np.int64), np.zeros(len(hashes))
         sums[:, old], squares[:, old], periods[old], chance[old] = self.sums, self.squares, self.periods, self.chance
-        sums[:, seen] += new.sums[:, joins]
-        squares[:, seen] += new.sums[:, joins] ** 2
-        periods[seen] += 1
+        sums[:, current] += new.sums[:, joins]
+        squares[:, current] += new.sums[:, joins] ** 2
+        periods[current] += 1
         chance[(periods > 1) & (chance == 0)] = once
         share = _share_below(hashes)  # in increasing order, as the hashes are
         first, later = (periods == 1) & (share < once), (periods > 1) & (share < again)
@@ -150,7 +149,7 @@ class RepeatClusters:
         pairs = max(float(np.sum(weight * root)), 0.0)
         # the common error is estimated from the same rows and removes this share of the covariance with it
         kept = 1 - float(np.sum(weight * self.sums[2, recurs] ** 2)) / max(total, TINY) ** 2
-        correlation = (upper / max(kept, 0.5) + CORRELATION * PAIRS) / (pairs + PAIRS)
+        correlation = (upper / max(kept, 0.5) + PRIOR_CORRELATION * PRIOR_PAIRS) / (pairs + PRIOR_PAIRS)
         return max(correlation * pairs / max(total, TINY), 0.0)
 
 
@@ -214,7 +213,7 @@ def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
     """Return log e of each shift of the log-odds, upwards for cells of side 1 and downwards for those of side -1."""
     plain = PoissonBinomial.of(cells)
     moved = [plain, plain] if tolerance is None else [plain.moved(tolerance, up=True), plain.moved(tolerance, up=False)]
-    up, down = (each.sums[0] / each.n for each in moved)
+    up, down = (positives.sums[0] / positives.n for positives in moved)
     log_e = []
     for shift in SHIFTS:
         d = shift * side

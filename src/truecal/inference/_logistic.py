@@ -14,13 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from truecal.data import CellGroups, Floats, Ints, Pairs, Tally
-from truecal.metrics import Design, Windows, fit_logistic, log_odds
+from truecal.metrics import Design, Windows, fit_logistic, log_odds, sigmoid
 
 RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
-STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other
+MOST_STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other
 
 
-def recalibrate(tally: Tally) -> Floats:
+def recalibrate_scores(tally: Tally) -> Floats:
     """Return the probability of each score: that of its cell, recalibrated, or the observed rate at 0 and 1."""
     windows = Windows().partition(tally)
     cells, starts = windows.cells, windows.grids[0]
@@ -35,7 +35,7 @@ def recalibrate(tally: Tally) -> Floats:
             np.ones(len(begin)) if design is None else design.spread(begin, np.append(begin[1:], len(cells))).effect
         )
         eta = eta + _shift(eta, n, pos, run, effect)
-    fitted = np.where(certain, cells.pos / cells.n, _sigmoid(eta))
+    fitted = np.where(certain, cells.pos / cells.n, sigmoid(eta))
     return np.repeat(fitted, np.diff(windows.places))
 
 
@@ -43,7 +43,7 @@ def recalibrate_pairs(pairs: Pairs) -> Floats:
     """Return the probability of each pair of scores, by a logistic regression on both models' log-odds."""
     columns = np.stack([np.ones(len(pairs)), *(log_odds(score) for score in pairs.scores)], axis=1)
     beta = fit_logistic(columns, pairs.n, pairs.pos, np.array([0.0, 0.5, 0.5]), ridge=RIDGE)
-    return _sigmoid(np.clip(columns @ beta, -700, 700))
+    return sigmoid(columns @ beta)
 
 
 def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats:
@@ -51,7 +51,7 @@ def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats
     variance is that of independent rows times the run's design effect."""
 
     def expect(shift: Floats) -> tuple[Floats, Floats]:
-        p = _sigmoid(eta + shift[run])
+        p = sigmoid(eta + shift[run])
         mean, v = (np.bincount(run, part).astype(np.float64) for part in (n * p, n * p * (1 - p)))
         return mean, np.maximum(v, 1e-200)
 
@@ -61,14 +61,10 @@ def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats
     chance = v * effect
     beyond = gap**2 > chance
     target = expected + np.where(beyond, gap - chance / np.where(beyond, gap, 1.0), 0.0)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         step = np.clip((target - expected) / v, -2, 2)
         if np.abs(step).max() < 1e-6:
             break
         shift += step
         expected, v = expect(shift)
     return np.asarray(shift[run])
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-x)))

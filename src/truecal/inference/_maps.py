@@ -36,17 +36,17 @@ from truecal.data import CellSums, Floats, Ints, Sampling, Sorted, SortedRows, T
 from truecal.metrics import Isotonic, Spread, fit_logistic
 
 FEWEST = 5  # steps that "auto" chooses at least: fewer would remove most of the ranking
-ENOUGH = 5  # positives and negatives of a step, and per parameter of a smooth map with several
+ENOUGH_LABELS = 5  # positives and negatives of a step, and per parameter of a smooth map with several
 SMOOTH: tuple[MapKind, ...] = KINDS[:-1]  # each fits one parameter more than the one before
 # log-likelihood that a map must gain beyond 1 per parameter: over no map, and over a simpler map
 FIRST, MORE = 0.5, 2.0
-WHOLE = 0.995  # a share above it is taken as 1: the difference is below the noise of any fit
+FULL_SHARE = 0.995  # a share above it is taken as 1: the difference is below the noise of any fit
 CLEAR = 5.0  # log-likelihood that steps must gain on held-out rows over a smooth map
-MANY = 100_000  # distinct scores from which on a map is fitted to their cells first, for speed
-AT_ONCE = 1 << 20  # rows in memory at a time
-STEPS = 20  # of Newton's method, which needs about 5
-NEAR = 1e-7  # the last step of Newton's method: the next would be of the order of its square, below 1e-13
-PROBABILITY = 1e-15, 1 - 1e-15  # predictions are clipped to it for the log loss, which is infinite at 0 and 1
+MANY_SCORES = 100_000  # distinct scores from which on a map is fitted to their cells first, for speed
+ROWS_IN_MEMORY = 1 << 20  # rows in memory at a time
+NEWTON_STEPS = 20  # of Newton's method, which needs about 5
+LAST_STEP = 1e-7  # the last step of Newton's method: the next would be of the order of its square, below 1e-13
+LOSS_RANGE = 1e-15, 1 - 1e-15  # predictions are clipped to it for the log loss, which is infinite at 0 and 1
 NO_STEPS: Floats = np.zeros(0)
 Name = TypeVar("Name")
 
@@ -77,14 +77,14 @@ class Map:
     def apply(self, p: Floats, offset: Floats | float = 0.0) -> Floats:
         """Return the recalibrated predictions; an `offset` is added to their log-odds."""
         if self.kind != "isotonic":
-            return _move(p, self.intercept, self.low, self.high, offset)
+            return _map_odds(p, self.intercept, self.low, self.high, offset)
         q = self.values[np.searchsorted(self.edges, p, side="right") - 1]
         if self.share < 1:
-            q = self.share * q + (1 - self.share) * _move(p, self.intercept, self.low, self.high)
-        return _move(q, offset=offset)
+            q = self.share * q + (1 - self.share) * _map_odds(p, self.intercept, self.low, self.high)
+        return _map_odds(q, offset=offset)
 
 
-def _move(p: Floats, c: float = 0.0, a: float = 1.0, b: float = 1.0, offset: Floats | float = 0.0) -> Floats:
+def _map_odds(p: Floats, c: float = 0.0, a: float = 1.0, b: float = 1.0, offset: Floats | float = 0.0) -> Floats:
     """Return the probabilities whose log-odds are c + a x + b z plus an offset."""
     if (c, a, b) == (0.0, 1.0, 1.0) and np.all(np.asarray(offset) == 0):
         return np.asarray(p, dtype=np.float64)
@@ -103,7 +103,7 @@ def fit_map(data: Sorted, kind: MapKind) -> Map:
         return Map(kind)
     if kind == "isotonic":
         return _fit_steps(data)
-    if len(data) <= MANY or not data.sampling.plain:
+    if len(data) <= MANY_SCORES or not data.sampling.plain:
         return _fit_odds(data.tally, kind)
     cells = CellSums.of(data)
     rough = _fit_odds(merge(cells.p, cells.n, cells.pos), kind)
@@ -112,7 +112,7 @@ def fit_map(data: Sorted, kind: MapKind) -> Map:
 
 def _fit_odds(tally: Tally, kind: MapKind) -> Map:
     """Fit c, a and b."""
-    p = tally.sampling.predicted(tally.score)
+    p = tally.sampling.to_population(tally.score)
     open_ = (p > 0) & (p < 1)
     p, n, pos = p[open_], tally.n[open_], tally.pos[open_]
     if not 0 < pos.sum() < n.sum():
@@ -120,19 +120,19 @@ def _fit_odds(tally: Tally, kind: MapKind) -> Map:
     x, z = np.log(p), -np.log1p(-p)
     if kind == "offset":
         columns, start, free = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0]), (True, False)
-        c, a = _fit(columns, n, pos, start, tally.sampling, free)
+        c, a = _fit_parameters(columns, n, pos, start, tally.sampling, free)
         return Map(kind, c, 1.0, 1.0)
     if kind == "logistic":
         columns, start = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0])
-        c, a = _fit(columns, n, pos, start, tally.sampling, (True, len(p) > 1))
+        c, a = _fit_parameters(columns, n, pos, start, tally.sampling, (True, len(p) > 1))
         if a < 0:  # a map must not reverse the ranking
-            c, a = _fit(columns, n, pos, np.array([0.0, 0.0]), tally.sampling, (True, False))
+            c, a = _fit_parameters(columns, n, pos, np.array([0.0, 0.0]), tally.sampling, (True, False))
         return Map(kind, c, a, a)
     columns, start = np.stack([np.ones(len(p)), x, z], 1), np.array([0.0, 1.0, 1.0])
-    c, a, b = _fit(columns, n, pos, start, tally.sampling, (True, len(p) > 1, len(p) > 2))
+    c, a, b = _fit_parameters(columns, n, pos, start, tally.sampling, (True, len(p) > 1, len(p) > 2))
     if a < 0 or b < 0:  # as above
         start = np.array([0.0, 0.0 if a < 0 else 1.0, 0.0 if b < 0 else 1.0])
-        c, a, b = _fit(columns, n, pos, start, tally.sampling, (True, a >= 0, b >= 0))
+        c, a, b = _fit_parameters(columns, n, pos, start, tally.sampling, (True, a >= 0, b >= 0))
     return Map(kind, c, a, b)
 
 
@@ -157,14 +157,14 @@ def _polish(rough: Map, data: Sorted, cells: CellSums) -> Map:
         return rough
     totals = np.array([count, total_x + total_z, 0.0] if alike else [count, total_x, total_z])
     columns = np.stack([np.ones(len(x)), x + z, np.zeros(len(x))] if alike else [np.ones(len(x)), x, z], 1)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-(beta[0] + beta[1] * x + beta[2] * z)))
         gradient = totals - columns.T @ (n * p)
         hessian = (columns * (n * p * (1 - p))[:, None]).T @ columns
         step = np.zeros(3)
         step[free] = np.linalg.lstsq(hessian[np.ix_(free, free)], gradient[free], rcond=None)[0]
         beta += step if not alike else step[[0, 1, 1]]
-        if np.abs(step).max() < NEAR:
+        if np.abs(step).max() < LAST_STEP:
             break
     c, a, b = beta.tolist()
     return Map(rough.kind, c, a, b)
@@ -173,8 +173,8 @@ def _polish(rough: Map, data: Sorted, cells: CellSums) -> Map:
 def _add_positives(data: Sorted) -> tuple[float, float, float]:
     """How many positives have odds, and the sums of their x and z."""
     count = total_x = total_z = 0.0
-    for begin in range(0, len(data), AT_ONCE):
-        end = begin + AT_ONCE
+    for begin in range(0, len(data), ROWS_IN_MEMORY):
+        end = begin + ROWS_IN_MEMORY
         if isinstance(data, SortedRows):
             key = data.key[begin:end]
             score = _kernel.scores_at((key,), np.flatnonzero(key & 1))
@@ -190,7 +190,9 @@ def _add_positives(data: Sorted) -> tuple[float, float, float]:
     return count, total_x, total_z
 
 
-def _fit(columns: Floats, n: Ints, pos: Ints, start: Floats, sampling: Sampling, free: tuple[bool, ...]) -> list[float]:
+def _fit_parameters(
+    columns: Floats, n: Ints, pos: Ints, start: Floats, sampling: Sampling, free: tuple[bool, ...]
+) -> list[float]:
     parameters: list[float] = fit_logistic(columns, n, pos, start, free=free, sampling=sampling).tolist()
     return parameters
 
@@ -204,14 +206,14 @@ def _fit_steps(data: Sorted) -> Map:
     n: list[int] = []
     k: list[int] = []
     for start, size, count in zip(blocks.starts[:-1].tolist(), blocks.n.tolist(), blocks.k.tolist(), strict=True):
-        if n and (k[-1] < ENOUGH or n[-1] - k[-1] < ENOUGH):
+        if n and (k[-1] < ENOUGH_LABELS or n[-1] - k[-1] < ENOUGH_LABELS):
             n[-1] += size
             k[-1] += count
         else:
             starts.append(start)
             n.append(size)
             k.append(count)
-    while len(n) > 1 and (k[-1] < ENOUGH or n[-1] - k[-1] < ENOUGH):
+    while len(n) > 1 and (k[-1] < ENOUGH_LABELS or n[-1] - k[-1] < ENOUGH_LABELS):
         size, count = n.pop(), k.pop()
         starts.pop()
         n[-1] += size
@@ -230,7 +232,7 @@ def log_losses(p: Floats) -> tuple[Floats, Floats]:
 
 def mean_loss(tally: Tally, p: Floats) -> float:
     """The mean log loss of a tally's rows at other predictions."""
-    one, zero = log_losses(tally.sampling.seen(p))
+    one, zero = log_losses(tally.sampling.to_sampled(p))
     total = np.sum(np.where(tally.pos > 0, tally.pos * one, 0.0)) + np.sum(
         np.where(tally.n > tally.pos, (tally.n - tally.pos) * zero, 0.0)
     )
@@ -268,19 +270,20 @@ def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
     A kind replaces a simpler one if it gains more log-likelihood than a price: 1 per additional parameter, which is
     what held-out rows lose by it (Stone, 1977), and `FIRST` or `MORE`. A share of 1 - (price / gain)^2 of its change is
     kept: nothing if it is hardly worth its price, and nearly all if it clearly is. Kinds with several parameters need
-    `ENOUGH` positives and negatives for each: few rows may be ranked perfectly by chance, which has no finite slope.
+    `ENOUGH_LABELS` positives and negatives for each: few rows may be separated perfectly by luck, and then no slope
+    is finite.
     """
     rarer = min(tally.positives, tally.n_rows - tally.positives) / effect
-    p = tally.sampling.predicted(tally.score)
+    p = tally.sampling.to_population(tally.score)
     maps = [fit_map(tally, kind) for kind in SMOOTH]
-    reached = [-tally.n_rows * mean_loss(tally, np.clip(one.apply(p), *PROBABILITY)) / effect for one in maps]
+    reached = [-tally.n_rows * mean_loss(tally, np.clip(one.apply(p), *LOSS_RANGE)) / effect for one in maps]
     chosen, rest, share = 0, 0, 1.0
     for numbers in range(1, len(maps)):
         gain = reached[numbers] - reached[chosen]
         price = numbers - chosen + (MORE if chosen else FIRST)
-        if gain > price and (numbers == 1 or rarer >= ENOUGH * numbers):
+        if gain > price and (numbers == 1 or rarer >= ENOUGH_LABELS * numbers):
             chosen, rest, share = numbers, chosen, 1 - (price / gain) ** 2
-    return maps[chosen], maps[rest], share if share < WHOLE else 1.0
+    return maps[chosen], maps[rest], share if share < FULL_SHARE else 1.0
 
 
 def _average(one: Map, other: Map, share: float) -> Map:
@@ -303,7 +306,7 @@ def _choose_steps(folds: Sequence[Tally], effect: float) -> float:
         smooth = _average(*_choose_smooth(train, effect)).apply(held_out.score)
         steps = fit_map(train, "isotonic").apply(held_out.score)
         for index, share in enumerate(shares):
-            mixed = np.clip(share * steps + (1 - share) * smooth, *PROBABILITY)
+            mixed = np.clip(share * steps + (1 - share) * smooth, *LOSS_RANGE)
             totals[index] += held_out.n_rows * mean_loss(held_out, mixed)
     best = int(np.argmin(totals))
     return shares[best] if totals[0] - totals[best] > CLEAR * effect else 0.0
@@ -316,7 +319,7 @@ def add_tallies(tallies: Sequence[Tally]) -> Tally:
 
 def find_effects(tallies: Sequence[Tally]) -> list[float]:
     """Return the design effect of each tally; 1 if rows are independent."""
-    spread = None if tallies[0].clusters is None else Spread.of_wholes(tallies)
+    spread = None if tallies[0].clusters is None else Spread.of_tallies(tallies)
     effects: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
     return effects
 

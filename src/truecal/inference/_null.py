@@ -14,15 +14,15 @@ import numpy as np
 
 from truecal._errors import option
 from truecal.data import Bools, Floats, Pairs, Tally
-from truecal.inference._bootstrap import Draws, Labels, find_quantiles, map_seeds, redraw
-from truecal.inference._logistic import recalibrate, recalibrate_pairs
+from truecal.inference._bootstrap import Draws, Labels, compute_on_draws, find_quantiles, map_seeds
+from truecal.inference._logistic import recalibrate_pairs, recalibrate_scores
 from truecal.inference._paired import measure_error
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 
-FIRST = 199  # replicates of the first batch of a sequential reference
-ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
-FEW = 5  # positives or negatives below which a difference of means has no interval
-GROWTH = 4  # factor from the replicates of one batch to those of the next
+FIRST_BATCH = 199  # draws of the first batch of a sequential reference
+ENOUGH_REACHED = 10  # redrawn values as large as the observed one, at which it stops
+FEWEST_LABELS = 5  # positives or negatives below which a difference of means has no interval
+GROWTH = 4  # factor from the draws of one batch to those of the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class NullDistribution:
     """The values that a metric has for a perfect model, and how the observed value compares with them.
 
     `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
-    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (replicates + 1):
+    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (draws + 1):
     as large, or as far from the best value for metrics that have one between bad ones. Log loss, Brier score and net
     benefit are as bad where they lie as far from the mean, on either side: predictions that are too timid do better
     than they expect. NaN where the metric is.
@@ -50,7 +50,7 @@ class NullDistribution:
     high: float
     p_value: float
     excess: float
-    replicates: int
+    draws: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Interval:
     low: float
     high: float
     confidence: float
-    replicates: int
+    resamples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Difference:
     low: float
     high: float
     confidence: float
-    replicates: int
+    resamples: int
 
 
 def null_distribution(
@@ -115,8 +115,8 @@ def null_distribution(
     True
     """
     observed = _compute_values(tally, metrics) if observed is None else observed
-    drawn = redraw(tally, tally.score, metrics, draws)
-    replicates, nulls = draws.replicates, {}
+    drawn = compute_on_draws(tally, tally.score, metrics, draws)
+    nulls = {}
     for name, values in drawn.items():
         metric, known = metrics[name], _drop_unknown(values)
         with np.errstate(invalid="ignore"):  # log loss may be infinite, and slopes both ways
@@ -127,8 +127,8 @@ def null_distribution(
         else:
             errors, error = as_error(metric, values), as_error(metric, observed[name])
         as_bad = int(np.count_nonzero(reaches(errors, error)))
-        p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (replicates + 1)
-        nulls[name] = NullDistribution(mean, low, median, high, p_value, observed[name] - mean, replicates)
+        p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (draws.draws + 1)
+        nulls[name] = NullDistribution(mean, low, median, high, p_value, observed[name] - mean, draws.draws)
     return nulls
 
 
@@ -147,10 +147,10 @@ def _drop_unknown(values: Floats) -> Floats:
 def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDistribution:
     """Return a null reference that stops early.
 
-    Labels are redrawn in growing batches, up to `draws.replicates` times, while few of the redrawn values reach the
+    Labels are redrawn in growing batches, up to `draws.draws` times, while few of the redrawn values reach the
     observed one. The p-value is valid, since the batch sizes are fixed in advance (Besag and Clifford, 1991).
     """
-    metrics, most = {"": metric}, draws.replicates
+    metrics, most = {"": metric}, draws.draws
     observed = _compute_values(tally, metrics)
     state = draws.random_state
     seeds = state if isinstance(state, np.random.RandomState) else np.random.default_rng(state)
@@ -158,20 +158,20 @@ def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDis
     def draw(count: int) -> NullDistribution:
         return null_distribution(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
-    found = draw(min(most, FIRST))
-    while not math.isnan(found.p_value) and found.replicates < most and _count_reached(found) < ENOUGH:
-        total = min(most, GROWTH * (found.replicates + 1) - 1)
-        more = draw(total - found.replicates)
-        mean = (found.replicates * found.mean + more.replicates * more.mean) / total
-        p_value = (1 + _count_reached(found) + _count_reached(more)) / (total + 1)
-        excess = found.excess + found.mean - mean
-        found = NullDistribution(mean, found.low, found.median, found.high, p_value, excess, total)
-    return found
+    null = draw(min(most, FIRST_BATCH))
+    while not math.isnan(null.p_value) and null.draws < most and _count_reached(null) < ENOUGH_REACHED:
+        total = min(most, GROWTH * (null.draws + 1) - 1)
+        more = draw(total - null.draws)
+        mean = (null.draws * null.mean + more.draws * more.mean) / total
+        p_value = (1 + _count_reached(null) + _count_reached(more)) / (total + 1)
+        excess = null.excess + null.mean - mean
+        null = NullDistribution(mean, null.low, null.median, null.high, p_value, excess, total)
+    return null
 
 
-def _count_reached(found: NullDistribution) -> int:
+def _count_reached(null: NullDistribution) -> int:
     """Return how many redrawn values reached the observed one."""
-    return round(found.p_value * (found.replicates + 1)) - 1
+    return round(null.p_value * (null.draws + 1)) - 1
 
 
 def intervals(
@@ -205,13 +205,13 @@ def intervals(
     """
     check_confidence(confidence)
     observed = _compute_values(tally, metrics) if observed is None else observed
-    found = {}
-    for name, values in redraw(tally, recalibrate(tally), metrics, draws).items():
+    by_name = {}
+    for name, values in compute_on_draws(tally, recalibrate_scores(tally), metrics, draws).items():
         below, above = _measure_spread(values, confidence)
         unit = metrics[name].unit
         low, high = max(observed[name] - below, unit.bottom), min(observed[name] + above, unit.top)
-        found[name] = Interval(low, high, confidence, draws.replicates)
-    return found
+        by_name[name] = Interval(low, high, confidence, draws.draws)
+    return by_name
 
 
 def differences(
@@ -245,24 +245,24 @@ def differences(
     means = {name: metric for name, metric in metrics.items() if isinstance(metric, MeanScore) and region is None}
     others = {name: metric for name, metric in metrics.items() if name not in means}
 
-    def redraw_difference(seed: int) -> list[float]:
-        drawn, found = labels.draw(seed), []
-        for (tally, place), like in zip(models, bins, strict=True):
-            again = choose(tally.relabel(np.bincount(place, drawn, len(tally)).astype(np.int64)))
-            found.append(_compute_values(again, others, like))
-        return [_subtract(metric, found[0][name], found[1][name]) for name, metric in others.items()]
+    def draw_difference(seed: int) -> list[float]:
+        drawn, values = labels.draw(seed), []
+        for (tally, position), like in zip(models, bins, strict=True):
+            again = choose(tally.relabel(np.bincount(position, drawn, len(tally)).astype(np.int64)))
+            values.append(_compute_values(again, others, like))
+        return [_subtract(metric, values[0][name], values[1][name]) for name, metric in others.items()]
 
-    first, second = ({name: m.on(each[m.binning]) for name, m in metrics.items()} for each in bins)
+    first, second = ({name: m.on(model_bins[m.binning]) for name, m in metrics.items()} for model_bins in bins)
     gaps = {name: _subtract(metric, first[name], second[name]) for name, metric in metrics.items()}
     spreads = {name: (_measure_error(pairs, metric, gaps[name], confidence),) * 2 for name, metric in means.items()}
     if others:
-        redrawn = np.array(map_seeds(lambda seeds: [redraw_difference(seed) for seed in seeds], draws))
+        redrawn = np.array(map_seeds(lambda seeds: [draw_difference(seed) for seed in seeds], draws))
         for name, values in zip(others, redrawn.T, strict=True):
             spreads[name] = _measure_spread(values, confidence)
     compared = {}
     for name, gap in gaps.items():
         ends = clip_difference(metrics[name], gap - spreads[name][0], gap + spreads[name][1])
-        compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.replicates)
+        compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.draws)
     return compared
 
 
@@ -294,18 +294,22 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
 
     What one model calls impossible happened: its expected loss is infinite, and nothing about that is left to chance.
     """
-    if math.isinf(gap) and not pairs.sampling.flips:
+    if math.isinf(gap) and not pairs.sampling.noisy:
         return 0.0
-    if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
+    if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEWEST_LABELS:
         return math.nan
-    how = pairs.sampling
-    (first, first_not), (second, second_not) = (metric.losses(how.predicted(score)) for score in pairs.scores)
+    sampling = pairs.sampling
+    (first, first_not), (second, second_not) = (metric.losses(sampling.to_population(score)) for score in pairs.scores)
     with np.errstate(invalid="ignore"):
         positive, negative = first - second - gap, first_not - second_not - gap
-        if not how.plain:  # what a row labelled so stands for, as a share of what a row stands for on average
-            mean = how.rows(pairs.n_rows, pairs.positives) / pairs.n_rows
+        if not sampling.plain:  # what a row labelled so stands for, as a share of what a row stands for on average
+            mean = sampling.rows(pairs.n_rows, pairs.positives) / pairs.n_rows
             positive, negative = (
-                (how.positives(1, pos) * positive + (how.rows(1, pos) - how.positives(1, pos)) * negative) / mean
+                (
+                    sampling.positives(1, pos) * positive
+                    + (sampling.rows(1, pos) - sampling.positives(1, pos)) * negative
+                )
+                / mean
                 for pos in (1, 0)
             )
         return measure_error(gap, pairs.n, pairs.pos, (positive, negative), pairs.clusters).reach(confidence)

@@ -15,7 +15,7 @@ Losses = tuple[Floats, Floats]  # of a positive and of a negative at each score
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MeanDifference:
     """A mean difference of the losses of rows, with its standard error and the degrees of freedom of that."""
 
     mean: float
@@ -32,7 +32,7 @@ class Gap:
         return float(stdtrit(self.freedom, 1 - tail)) * self.error if self.freedom > 0 else math.inf
 
 
-def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> Gap:
+def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> MeanDifference:
     """The mean of the first losses of rows in some tallies minus the second ones."""
     n, pos = (np.concatenate([getattr(tally, name) for tally in observations]) for name in ("n", "pos"))
     one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
@@ -40,7 +40,7 @@ def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: 
     return measure_error(mean, n, pos, (one - mean, zero - mean), _lay(observations))
 
 
-def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: Clusters | None) -> Gap:
+def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: Clusters | None) -> MeanDifference:
     """The gap of a mean, given by how much a positive and a negative of each entry is beside it.
 
     Sums over clusters are independent. The degrees of freedom are the clusters less one, counted by their shares of
@@ -48,18 +48,18 @@ def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: 
     """
     rows = int(n.sum())
     if clusters is None:
-        squares = _add(pos, residuals[0] ** 2) + _add(n - pos, residuals[1] ** 2)
-        return Gap(mean, math.sqrt(squares.sum() / max(rows - 1, 1) / rows))
-    one, zero = (column[clusters.place] for column in residuals)
+        squares = _times(pos, residuals[0] ** 2) + _times(n - pos, residuals[1] ** 2)
+        return MeanDifference(mean, math.sqrt(squares.sum() / max(rows - 1, 1) / rows))
+    one, zero = (column[clusters.position] for column in residuals)
     starts = clusters.starts[:-1]
-    sums = np.add.reduceat(_add(clusters.pos, one) + _add(clusters.n - clusters.pos, zero), starts)
+    sums = np.add.reduceat(_times(clusters.pos, one) + _times(clusters.n - clusters.pos, zero), starts)
     count = rows**2 / float(np.sum(np.add.reduceat(clusters.n, starts).astype(np.float64) ** 2))
     if count - 1 < 1e-9:
-        return Gap(mean, math.inf, 0.0)
-    return Gap(mean, math.sqrt(float(np.sum(sums**2)) * count / (count - 1)) / rows, count - 1)
+        return MeanDifference(mean, math.inf, 0.0)
+    return MeanDifference(mean, math.sqrt(float(np.sum(sums**2)) * count / (count - 1)) / rows, count - 1)
 
 
-def _add(count: Ints, value: Floats) -> Floats:
+def _times(count: Ints, value: Floats) -> Floats:
     """Values as often as they count; 0 for those that do not, infinite ones too."""
     return np.where(count > 0, count * value, 0.0)
 
@@ -70,6 +70,8 @@ def _lay(observations: Sequence[Tally]) -> Clusters | None:
     if not known:
         return None
     starts = np.cumsum([0, *(len(tally) for tally in observations[:-1])]).tolist()
-    place = np.concatenate([each.place + start for each, start in zip(known, starts, strict=True)])
-    cluster, n, pos = (np.concatenate([getattr(each, name) for each in known]) for name in ("cluster", "n", "pos"))
-    return Clusters.merge(cluster, place, n, pos)
+    position = np.concatenate([clusters.position + start for clusters, start in zip(known, starts, strict=True)])
+    cluster, n, pos = (
+        np.concatenate([getattr(clusters, name) for clusters in known]) for name in ("cluster", "n", "pos")
+    )
+    return Clusters.merge(cluster, position, n, pos)

@@ -288,7 +288,7 @@ class Edges:
 
 
 BinningLike = Binning | str | int | None
-NAMED: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
+BINNINGS: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
     "uniform": Uniform,
     "quantile": Quantile,
     "pava": Isotonic,
@@ -345,9 +345,9 @@ def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | t
     if given is None:
         return default
     if isinstance(given, str):
-        if given not in NAMED:
-            raise ValueError(f"`binning` must be one of {', '.join(map(repr, NAMED))}; it is {given!r}.")
-        return NAMED[given]()
+        if given not in BINNINGS:
+            raise ValueError(f"`binning` must be one of {', '.join(map(repr, BINNINGS))}; it is {given!r}.")
+        return BINNINGS[given]()
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return numbered(int(given))
     check_binning(given)
@@ -364,7 +364,7 @@ def check_binning(scheme: object) -> None:
     check_hash("binning", scheme)
 
 
-def is_own(part: object) -> bool:
+def is_builtin(part: object) -> bool:
     """Whether a part of a metric is one of this library: what others return is checked."""
     return type(part).__module__.startswith("truecal.")
 
@@ -382,10 +382,10 @@ def check_hash(name: str, part: object) -> None:
 def cut(binning: Binning, data: Sorted) -> Partition:
     """Cut data into bins, and check what a binning that is not our own returns."""
     partition = binning.partition(data)
-    if is_own(binning):
+    if is_builtin(binning):
         return partition
     checked = check_partition(partition, data, type(binning).__name__)
-    return replace(checked, edges=data.sampling.predicted(checked.edges))
+    return replace(checked, edges=data.sampling.to_population(checked.edges))
 
 
 def check_partition(partition: Partition, data: Sorted, name: str) -> Partition:
@@ -430,8 +430,8 @@ def _check_column(partition: Partition, name: str, column: str, kinds: str) -> A
     values = np.asarray(given) if isinstance(given, (np.ndarray, list, tuple)) else np.empty((0, 0))
     if values.ndim != 1 or values.dtype.kind not in kinds:
         what = "whole numbers" if kinds == "iu" else "numbers"
-        found = f"{values.dtype} of shape {values.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        raise TypeError(f"`{column}` of a partition must be a column of {what}; {name} returns {found}.")
+        returned = f"{values.dtype} of shape {values.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+        raise TypeError(f"`{column}` of a partition must be a column of {what}; {name} returns {returned}.")
     return np.ascontiguousarray(values, dtype=np.int64 if kinds == "iu" else np.float64)
 
 
@@ -443,7 +443,7 @@ def _check_bin(fine: Bools, name: str, rule: str, values: AnyArray) -> None:
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:
     check_rows(data)
-    starts = _kernel.locate(data.entries, np.asarray(data.sampling.seen(edges)), False)
+    starts = _kernel.locate(data.entries, np.asarray(data.sampling.to_sampled(edges)), False)
     starts[-1] = len(data.entries[0])
     n, k = _kernel.count(data.entries, starts)
     return Partition(starts, n, k, edges)
@@ -454,7 +454,7 @@ def edges_between(data: Sorted, starts: Ints) -> Floats:
     if data.sampling.plain:
         return _kernel.edges_between(data.entries, starts)
     inner = starts[1:-1]
-    left, right = (data.sampling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
+    left, right = (data.sampling.to_population(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
     middle = left + (right - left) / 2
     return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
 

@@ -42,8 +42,8 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     if partition is None:
         partition = cut(metric.binning, cells.tally)
     else:
-        seen = np.asarray(cells.sampling.seen(partition.edges))
-        partition = check_partition(replace(partition, edges=seen), cells.tally, "`partition`")
+        edges = np.asarray(cells.sampling.to_sampled(partition.edges))
+        partition = check_partition(replace(partition, edges=edges), cells.tally, "`partition`")
     sizes = cells.sampling.rows(partition.n, partition.k)
     low, high = (
         metric.combine(sizes, np.asarray(100 * rejected / np.maximum(partition.n, 1)))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from truecal import _kernel
 from truecal._errors import option
 from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Sorted
-from truecal.metrics._binning import Partition, check_hash, is_own
+from truecal.metrics._binning import Partition, check_hash, is_builtin
 from truecal.metrics._design import Spread
 
 MOST_ROWS = 2**53
@@ -165,10 +165,10 @@ def count_rejected(
 ) -> list[tuple[Ints, Ints]]:
     """Count the rows of each bin that the test rejects, as too low and as too high, for each partition of the data."""
     check_significance(significance)
-    if tolerance is None and data.clusters is None and is_own(test) and hasattr(test, "count_rejected"):
-        each = [test.count_rejected(data.entries, bins.starts, bins.k, bins.n, significance) for bins in partitions]
-        if None not in each:
-            return each
+    if tolerance is None and data.clusters is None and is_builtin(test) and hasattr(test, "count_rejected"):
+        counts = [test.count_rejected(data.entries, bins.starts, bins.k, bins.n, significance) for bins in partitions]
+        if None not in counts:
+            return counts
     sizes = np.concatenate([partition.n for partition in partitions])
     bins = np.flatnonzero(sizes > 0)
     begin = np.concatenate([partition.starts[:-1] for partition in partitions])[bins]
@@ -178,8 +178,8 @@ def count_rejected(
     level = significance if spread is None else spread.levels(significance)
     cuts, reach, fragile = _find_cuts_once(test, k, n, level) if len(partitions) > 1 else ask(test, "cuts", k, n, level)
     levels = np.broadcast_to(level, n.shape)
-    places, close = _locate_cuts(data, widen(cuts, tolerance, data.sampling), reach, begin, end)
-    low, high = _count_outside(data, places, begin, end)
+    cuts_at, close = _locate_cuts(data, widen(cuts, tolerance, data.sampling), reach, begin, end)
+    low, high = _count_outside(data, cuts_at, begin, end)
     if tolerance is None:
         for b in np.flatnonzero(close | fragile):
             one = slice(b, b + 1)
@@ -204,8 +204,8 @@ def _find_cuts_once(test: Test, k: Ints, n: Ints, level: Level) -> tuple[Floats,
     """Find the cuts of many bins; bins of equal k and n, and of equal levels, are computed once."""
     columns = [k, n] if isinstance(level, float) else [k, n, level.view(np.int64)]
     _, first, same = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
-    own = level if isinstance(level, float) else level[first]
-    cuts, reach, fragile = ask(test, "cuts", k[first], n[first], own)
+    levels = level if isinstance(level, float) else level[first]
+    cuts, reach, fragile = ask(test, "cuts", k[first], n[first], levels)
     same = same.ravel()
     return cuts[same], reach[same], fragile[same]
 
@@ -235,14 +235,14 @@ def ask(test: Test, method: str, k: Ints, n: Ints, *others: Any) -> tuple[Any, .
         return _ask_levels(test, method, k, n, *others)
     answer = getattr(test, method)(k, n, *others)
     parts = (answer,) if len(ANSWERS[method]) == 1 else answer
-    if is_own(test):
+    if is_builtin(test):
         return tuple(parts)
-    place, expected = f"`{method}` of a test", ANSWERS[method]
+    source, expected = f"`{method}` of a test", ANSWERS[method]
     if not isinstance(parts, tuple) or len(parts) != len(expected):
-        found = len(parts) if isinstance(parts, tuple) else type(parts).__name__
-        raise TypeError(f"{place} must return {len(expected)} arrays; {type(test).__name__} returns {found}.")
+        returned = len(parts) if isinstance(parts, tuple) else type(parts).__name__
+        raise TypeError(f"{source} must return {len(expected)} arrays; {type(test).__name__} returns {returned}.")
     return tuple(
-        _check_answer(part, kind, len(k), place, type(test).__name__)
+        _check_answer(part, kind, len(k), source, type(test).__name__)
         for part, kind in zip(parts, expected, strict=True)
     )
 
@@ -254,12 +254,15 @@ def _ask_levels(test: Test, method: str, k: Ints, n: Ints, level: Floats, *other
         return ask(test, method, k, n, float(distinct[0]), *others)
     order = np.argsort(which, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which))[:-1])
-    answers = [ask(test, method, k[g], n[g], each, *others) for g, each in zip(groups, distinct.tolist(), strict=True)]
+    answers = [
+        ask(test, method, k[g], n[g], one_level, *others)
+        for g, one_level in zip(groups, distinct.tolist(), strict=True)
+    ]
     back = np.argsort(order, kind="stable")
     return tuple(np.concatenate(part)[back] for part in zip(*answers, strict=True))
 
 
-def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any:
+def _check_answer(part: Any, kind: str, bins: int, source: str, name: str) -> Any:
     """Return an array of a test's answer; raise an error unless it is of the right shape and holds fitting numbers."""
     shape = (bins, 6) if kind in ("cuts", "reach") else (bins,)
     if (
@@ -268,8 +271,8 @@ def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any
         or part.dtype.kind not in ("b" if kind == "fragile" else "fiu")
     ):
         what = "truth values" if kind == "fragile" else "numbers"
-        found = f"{part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part).__name__
-        raise TypeError(f"{place} must return {kind} as {what} of shape {shape}; {name} returns {found}.")
+        returned = f"{part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part).__name__
+        raise TypeError(f"{source} must return {kind} as {what} of shape {shape}; {name} returns {returned}.")
     if kind == "fragile":
         return part
     values = np.ascontiguousarray(part, dtype=np.float64)
@@ -283,7 +286,7 @@ def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any
     if not fine.all():
         bad = np.argwhere(~fine)[0]
         raise ValueError(
-            f"{kind} of {place} must {rule}; {name} returns {values[tuple(bad)].item()!r} for bin {bad[0] + 1}."
+            f"{kind} of {source} must {rule}; {name} returns {values[tuple(bad)].item()!r} for bin {bad[0] + 1}."
         )
     return values
 
@@ -296,7 +299,7 @@ def widen(cuts: Floats, tolerance: Tolerance | None, sampling: Sampling = NO_SAM
     if tolerance is None or tolerance.value == 0:
         return cuts
     if not sampling.plain:
-        return np.asarray(sampling.seen(widen(sampling.predicted(cuts), tolerance)))
+        return np.asarray(sampling.to_sampled(widen(sampling.to_population(cuts), tolerance)))
     t = tolerance.value
     absolute = isinstance(tolerance, Absolute)
 

@@ -63,10 +63,11 @@ from truecal.data import (
     Sorted,
     Tally,
 )
+from truecal.metrics._odds import sigmoid
 
-CORRELATION = 0.1  # what a is drawn to
-PAIRS = 50.0  # with the weight of pairs of this sum
-HALF = 0.5  # and of so many clusters
+PRIOR_CORRELATION = 0.1  # what a is drawn to
+PRIOR_PAIRS = 50.0  # with the weight of pairs of this sum
+PRIOR_CLUSTERS = 0.5  # and of so many clusters
 KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
 LEAST_FREEDOM = 0.01
 LEAST_TAIL = 1e-300
@@ -100,10 +101,10 @@ class Design:
             return None
         if "design" not in clusters.memo:
             pos = np.bincount(clusters.cell, clusters.pos, len(groups.cells)).astype(np.int64)  # as they were read
-            clusters.memo["design"] = _fit(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
-        found = clusters.memo["design"]
-        assert isinstance(found, Design)
-        return found if found.paired.any() else None
+            clusters.memo["design"] = _fit_design(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
+        design = clusters.memo["design"]
+        assert isinstance(design, Design)
+        return design if design.paired.any() else None
 
     def spread(self, begin: Ints, end: Ints) -> Spread:
         """How far clusters spread the positives of the cells begin..end of each window."""
@@ -121,14 +122,14 @@ class Design:
         keys = list(zip(begin.tolist(), end.tolist(), strict=True))
         new = [i for i, key in enumerate(keys) if key not in self.known]
         if new:
-            found = self.spread(begin[new], end[new])
-            pairs = zip(found.effect.tolist(), found.freedom.tolist(), strict=True)
+            spread = self.spread(begin[new], end[new])
+            pairs = zip(spread.effect.tolist(), spread.freedom.tolist(), strict=True)
             self.known.update(zip((keys[i] for i in new), pairs, strict=True))
         effect, freedom = np.array([self.known[key] for key in keys]).reshape(-1, 2).T.copy()
         return Spread(effect, freedom)
 
     @property
-    def whole(self) -> Spread:
+    def total(self) -> Spread:
         """The same of all rows of each group."""
         return self.known_spread(self.starts[:-1], self.starts[1:])
 
@@ -174,14 +175,14 @@ class Spread:
         return design.spread(begin, end)
 
     @classmethod
-    def of_wholes(cls, observations: Sequence[Tally]) -> Spread | None:
+    def of_tallies(cls, observations: Sequence[Tally]) -> Spread | None:
         """Of all rows of each of some tallies; None where they are independent in all."""
-        found = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in observations]
-        if all(each is None for each in found):
+        spreads = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in observations]
+        if all(spread is None for spread in spreads):
             return None
         none = cls(np.ones(1), np.full(1, np.inf))
-        known = [none if each is None else each for each in found]
-        return cls(*(np.concatenate([getattr(each, name) for each in known]) for name in ("effect", "freedom")))
+        known = [none if spread is None else spread for spread in spreads]
+        return cls(*(np.concatenate([getattr(spread, name) for spread in known]) for name in ("effect", "freedom")))
 
     def apply(self, tail: Floats) -> Floats:
         """Tails of independent rows as those of rows in clusters."""
@@ -205,7 +206,7 @@ def _design_of_entries(tally: Tally, clusters: Clusters) -> Design | None:
     design = Design.of(CellGroups.of([CellSums.of(tally)]))
     if design is None:
         return None
-    pairs = CellClusters(clusters.starts, clusters.place, clusters.n, clusters.pos)
+    pairs = CellClusters(clusters.starts, clusters.position, clusters.n, clusters.pos)
     v = np.asarray(tally.score * (1 - tally.score))
     return replace(design, clusters=pairs, starts=np.array([0, len(tally)]), v=v, n=tally.n, known={})
 
@@ -215,16 +216,16 @@ def _products(clusters: CellClusters, v: Floats, begin: Ints, end: Ints) -> tupl
     return _kernel.cluster_products(clusters.starts, clusters.cell, clusters.n, np.sqrt(v), v, begin, end)
 
 
-def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
+def _fit_design(groups: CellGroups, clusters: CellClusters) -> Design:
     cells, count = groups.cells, len(groups)
     v = np.asarray(cells.q * (1 - cells.q))
     owner = clusters.owners(groups.starts)
     rows = clusters.add(clusters.n.astype(np.float64))
     constant, odds, slopes = _fit_covariance(groups, clusters, owner)
     pair_v = v[clusters.cell]
-    root, own, square = (clusters.add(clusters.n * column) for column in (np.sqrt(pair_v), pair_v, pair_v**2))
+    root, sum_v, square = (clusters.add(clusters.n * column) for column in (np.sqrt(pair_v), pair_v, pair_v**2))
     # of the positives of each cluster
-    variance = own + constant[owner] * (root**2 - own) + odds[owner] * (own**2 - square)
+    variance = sum_v + constant[owner] * (root**2 - sum_v) + odds[owner] * (sum_v**2 - square)
 
     def add(column: Floats) -> Floats:
         return np.asarray(np.bincount(owner, column, count))
@@ -292,19 +293,19 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
         return add(clusters.add(clusters.n * f[clusters.cell]) ** 2) - groups.add(cells.n * f**2)
 
     # sums of the squares of single residuals: a positive has 1 - p, a negative p
-    own = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
+    squares_of_rows = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
     information = groups.add(cells.n * v)
     share = add(clusters.add(clusters.n * v[clusters.cell]) ** 2) / np.maximum(information, 1e-300) ** 2
     kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, beside the factor on all odds
     sums = [np.maximum(cross(f), 0.0) for f in (root, v, root * v)]
-    seen = [
-        add(clusters.add(r * weight[clusters.cell]) ** 2) - kept * groups.add(own * weight**2)
+    observed = [
+        add(clusters.add(r * weight[clusters.cell]) ** 2) - kept * groups.add(squares_of_rows * weight**2)
         for weight in (np.ones_like(root), root)
     ]
     mean = information / groups.add(cells.n)
-    drawn = PAIRS * kept + HALF * (1 - kept) * sums[0]
-    first, second = seen[0] + CORRELATION * drawn, seen[1] + CORRELATION * drawn * mean
-    s11, s12, s22 = (kept * total + drawn * mean**power for power, total in enumerate(sums))
+    prior = PRIOR_PAIRS * kept + PRIOR_CLUSTERS * (1 - kept) * sums[0]
+    first, second = observed[0] + PRIOR_CORRELATION * prior, observed[1] + PRIOR_CORRELATION * prior * mean
+    s11, s12, s22 = (kept * total + prior * mean**power for power, total in enumerate(sums))
     a, b = _solve(first, second, s11, s12, s22)
 
     x = centre_odds(groups)[2]
@@ -312,11 +313,11 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     share_x = squares / np.maximum(add(squares), 1e-300)[owner]
     sum_x = clusters.add(r * x[clusters.cell])
     kept_x = np.clip(1 - add(share_x**2), 1e-3, 1.0)  # beside one slope on all odds
-    seen_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(own * x**2)
-    beyond = np.maximum(seen_x - a * cross(root * x) - b * cross(v * x), 0.0)
-    told = np.maximum(cross(root * np.abs(x)), 0.0)
-    drawn_x = PAIRS * add(squares) / np.maximum(information, 1e-300)
-    return a, b, beyond * told / np.maximum(told + drawn_x, 1e-300)
+    observed_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(squares_of_rows * x**2)
+    beyond = np.maximum(observed_x - a * cross(root * x) - b * cross(v * x), 0.0)
+    pairs_x = np.maximum(cross(root * np.abs(x)), 0.0)
+    prior_x = PRIOR_PAIRS * add(squares) / np.maximum(information, 1e-300)
+    return a, b, beyond * pairs_x / np.maximum(pairs_x + prior_x, 1e-300)
 
 
 def _solve(first: Floats, second: Floats, s11: Floats, s12: Floats, s22: Floats) -> tuple[Floats, Floats]:
@@ -343,7 +344,7 @@ def _recalibrate(groups: CellGroups) -> Floats:
     odds = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
     shift, moving = np.zeros(len(groups)), n > 0
     for _ in range(100):
-        p = np.where(open_, 1 / (1 + np.exp(-np.clip(odds + groups.repeat(shift), -700, 700))), 0.0)
+        p = np.where(open_, sigmoid(odds + groups.repeat(shift)), 0.0)
         v = np.maximum(groups.add(cells.n * p * (1 - p)), 1e-300)
         step = np.clip((wanted - groups.add(cells.n * p)) / v, -2, 2)
         moving &= np.abs(step) >= 1e-9  # each group stops by itself: it does not depend on the others

@@ -16,6 +16,8 @@ from truecal.data import Floats, Ints
 from truecal.metrics._decisions import Level, check_significance
 from truecal.metrics._design import Spread
 
+POWER = 0.8  # as studies are usually planned
+
 
 def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.
@@ -55,10 +57,10 @@ def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
     If the mean prediction is 0, the ratio is 1 if there are no positives, and infinite otherwise.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = rates / mean
+        ratios = rates / mean
     nothing = mean == 0
-    found[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
-    return found[0], found[1], found[2]
+    ratios[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
+    return ratios[0], ratios[1], ratios[2]
 
 
 def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._threads import check_threads
 from truecal.data import (
+    MOST_CELL_ROWS,
     AnyArray,
     CellSums,
     Classes,
@@ -47,8 +48,7 @@ from truecal.metrics._metric import (
 )
 from truecal.metrics._scores import MeanScore, Score, Spiegelhalter
 
-FEW_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
-MOST_ROWS = 1 << 31  # that cells are counted of in one go
+ONE_CALL_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
 
 
@@ -86,7 +86,7 @@ def ltce(
         How far a probability may be off without counting; a plain number is absolute. A right model then scores at
         most the level.
     weight : "rows" or "information"
-        Whether rows count alike, or by p (1 - p): the share of the evidence, which sees errors in the few rows that
+        Whether rows count alike, or by p (1 - p): the share of the information, which sees errors in the few rows that
         matter for rare events and is blind to predictions of 0 and 1. NaN where all predictions are 0 or 1.
 
     Examples
@@ -307,7 +307,7 @@ def compute(
     if type(loss) is WindowTest and loss.tolerance is None and loss.weight == "rows":
         rows, low, high = reject_windows(cells, loss.significance)
         return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
-    return metric.on(Binned(*metric.binning.over(cells)))
+    return metric.on(Binned(*metric.binning.partition_cells(cells)))
 
 
 def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
@@ -326,11 +326,11 @@ def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: 
     elif type(metric.norm) is not Mean:
         return None
     elif type(loss) is WindowTest and type(scheme) is Windows:
-        if loss.tolerance is not None or loss.weight != "rows" or size > MOST_ROWS:
+        if loss.tolerance is not None or loss.weight != "rows" or size > MOST_CELL_ROWS:
             return None
         value, *fine = _kernel.local_rows(score, label, count_threads(size, threads), loss.significance)
     elif type(loss) is PointwiseTest and type(loss.test) is Binomial and type(scheme) is BoundedIsotonic:
-        if loss.tolerance is not None or size > FEW_ROWS:
+        if loss.tolerance is not None or size > ONE_CALL_ROWS:
             return None
         sizes = limit_sizes(*scheme.bounds(size), size)
         value, *fine = loss.test.reject_rows(score, label, *sizes, scheme.sizes == "paper", loss.significance)

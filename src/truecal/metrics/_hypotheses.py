@@ -71,7 +71,7 @@ class Binomial(Decisions):
 
         try:
             counts = zip(k.tolist(), n.tolist(), p.tolist(), strict=True)
-            return np.array([binomtest(*each).pvalue for each in counts])
+            return np.array([binomtest(*counts_and_p).pvalue for counts_and_p in counts])
         except (OverflowError, ValueError):
             return self.p_value(k, n, p)
 

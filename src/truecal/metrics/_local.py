@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
+from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._directions import Direction
@@ -37,13 +37,12 @@ from truecal.metrics._population import count_positives
 
 GRIDS = 8
 Weight = Literal["rows", "information"]
-Column = TypeVar("Column", Ints, Floats)
 Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is rejected as
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of Local TCE: of similar size and evidence, chosen without a look at the labels.
+    """The windows of Local TCE: of similar size and information, chosen without a look at the labels.
 
     The bins are the windows of the first of the eight grids.
 
@@ -65,7 +64,7 @@ class Windows:
             places = np.searchsorted(np.cumsum(data.n), places, side="right")
         return WindowPartition.of(data, cells, places)
 
-    def over(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
+    def partition_cells(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
         """The windows of cells, and the cells as a tally."""
         data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
         check_rows(data)
@@ -78,7 +77,7 @@ class WindowPartition(Partition):
 
     `places` says where each cell begins among the entries, `grids` where the windows of each grid begin among the
     cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
-    and information. None of these depends on labels; nor does what, where labels are `redrawn`, was `decided` for a
+    and information. None of these depends on labels; nor does what, where labels are `relabelled`, was `decided` for a
     window and its positives, nor from which to which number of positives a window is `untouched` at a level, nor what
     is rejected beside these.
     """
@@ -89,7 +88,7 @@ class WindowPartition(Partition):
     pieces: tuple[Ints, Ints, Ints, Floats]
     decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
     untouched: dict[float, tuple[Ints, Ints, Floats]] = field(default_factory=dict)
-    redrawn: bool = False
+    relabelled: bool = False
 
     @classmethod
     def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
@@ -104,7 +103,7 @@ class WindowPartition(Partition):
         """The windows of the same scores with other labels."""
         pos = data.pos if len(self.cells) == len(data) else np.add.reduceat(data.pos, self.places[:-1])
         k = np.add.reduceat(pos, self.grids[0][:-1])
-        return replace(self, k=k, cells=self.cells.with_positives(pos), redrawn=True)
+        return replace(self, k=k, cells=self.cells.with_positives(pos), relabelled=True)
 
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
         """How much of each window is rejected as too low and as too high: the mean over its cells and the grids."""
@@ -119,7 +118,7 @@ class WindowPartition(Partition):
             )
             return low, high
 
-        return self.cells.once(("shares", significance, tolerance, weight), compute)
+        return self.cells.cached(("shares", significance, tolerance, weight), compute)
 
     @property
     def information(self) -> Floats:
@@ -139,7 +138,7 @@ class WindowPartition(Partition):
 
     def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats | tuple[Floats, Floats]:
         """The shares of all grids' windows that are rejected as too low and as too high."""
-        if not self.redrawn:
+        if not self.relabelled:
             return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
         if self.cells.clusters is None and not tolerance:
             return self._decide_quickly(significance)
@@ -213,8 +212,8 @@ class LocalError:
     value : float
         The percentage of predictions in rejected windows, over the eight grids. A right model scores 100 x
         significance on average, with a tolerance at most that.
-    evidence : float or None
-        The same by information, v instead of rows: the share of the evidence. Blind to predictions of 0 and 1, so
+    information : float or None
+        The same by information, v instead of rows: the share of the information. Blind to predictions of 0 and 1, so
         it is read beside `value`, never alone; None where all predictions are 0 or 1.
     too_low, too_high : float
         The two parts of `value`.
@@ -240,7 +239,7 @@ class LocalError:
     """
 
     value: float
-    evidence: float | None
+    information: float | None
     too_low: float
     too_high: float
     proven: float
@@ -268,8 +267,8 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
     check_significance(significance)
     if not len(cells):
         raise ValueError("Local TCE needs at least one row; there is none.")
-    (found,) = find_local_errors(CellGroups.of([cells]), significance, as_tolerance(tolerance))
-    return found
+    (error,) = find_local_errors(CellGroups.of([cells]), significance, as_tolerance(tolerance))
+    return error
 
 
 def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[LocalError]:
@@ -278,23 +277,23 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin, end = _list_windows(grids, None)
     owner = groups.owners(begin)
-    stands: Any = cells.n if cells.sampling.plain else cells.population.n
-    rows, v = add_windows(stands, begin, end), add_windows(cells.v, begin, end)
-    total, information = groups.add(stands), groups.add(cells.v)
+    population: Any = cells.n if cells.sampling.plain else cells.population.n
+    rows, v = add_windows(population, begin, end), add_windows(cells.v, begin, end)
+    total, information = groups.add(population), groups.add(cells.v)
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
     rejected = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
     windows, smallest, proven = prove_windows(groups, significance, tolerance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
-    ranges: list[list[ScoreBand]] = [[] for _ in range(count)]
-    for at, found in _find_ranges(groups, first, decided, proven, significance):
-        ranges[at].append(found)
+    bands: list[list[ScoreBand]] = [[] for _ in range(count)]
+    for at, band in _find_bands(groups, first, decided, proven, significance):
+        bands[at].append(band)
     with np.errstate(divide="ignore", invalid="ignore"):
-        evidence = 100 * rejected / (GRIDS * information)
-    columns = (column.tolist() for column in (low + high, evidence, low, high, share, smallest, windows))
+        by_information = 100 * rejected / (GRIDS * information)
+    columns = (column.tolist() for column in (low + high, by_information, low, high, share, smallest, windows))
     return [
-        LocalError(value, None if math.isnan(seen) else seen, under, over, sure, p, number, tuple(own))
-        for value, seen, under, over, sure, p, number, own in zip(*columns, ranges, strict=True)
+        LocalError(value, None if math.isnan(weighted) else weighted, under, over, share, p, number, tuple(group_bands))
+        for value, weighted, under, over, share, p, number, group_bands in zip(*columns, bands, strict=True)
     ]
 
 
@@ -320,7 +319,7 @@ def costs(groups: CellGroups) -> Ints:
 def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
     """Where the windows of each grid begin among the cells, and where the last one ends. No window has cells of two
     groups."""
-    return groups.once("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
+    return groups.cached("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
 
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
@@ -329,15 +328,15 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
     starts = np.concatenate([grid + number * room for number, grid in enumerate(grids)])
     firsts = np.concatenate([grids[0] + number * room for number in range(len(grids))])
     cuts = find_distinct(np.concatenate([starts, firsts]))
-    number, place = np.divmod(cuts, room)
-    held = place[:-1] < len(cells)  # where a grid ends, no piece begins
-    cuts, number, begin, end = cuts[:-1][held], number[:-1][held], place[:-1][held], place[1:][held]
+    number, position = np.divmod(cuts, room)
+    held = position[:-1] < len(cells)  # where a grid ends, no piece begins
+    cuts, number, begin, end = cuts[:-1][held], number[:-1][held], position[:-1][held], position[1:][held]
     window = np.searchsorted(starts, cuts, side="right") - 1 - number
     first = np.searchsorted(firsts, cuts, side="right") - 1 - number * len(grids[0])
     return window, first, add_windows(cells.n, begin, end), add_windows(cells.v, begin, end)
 
 
-def add_windows(column: Column, begin: Ints, end: Ints) -> Column:
+def add_windows(column: Numbers, begin: Ints, end: Ints) -> Numbers:
     """The sum of a column over each window begin..end, none of them empty."""
     if column.dtype.kind == "i":
         running = np.concatenate([[0], np.cumsum(column)])
@@ -374,8 +373,8 @@ class Tails:
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
         return (
-            _share(significance / 2, self.above, self.at_raised),
-            _share(significance / 2, self.below, self.at_lowered),
+            _rejected_share(significance / 2, self.above, self.at_raised),
+            _rejected_share(significance / 2, self.below, self.at_lowered),
         )
 
     @property
@@ -397,7 +396,7 @@ def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
     def compute() -> Tails:
         return Tails.of(PoissonBinomial.in_groups(groups), find_windows(groups)[:1], tolerance)
 
-    return groups.once(("tails", tolerance), compute)
+    return groups.cached(("tails", tolerance), compute)
 
 
 def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Floats, Bools]:
@@ -408,7 +407,7 @@ def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance 
         windows = np.diff(np.searchsorted(find_windows(groups)[0], groups.starts))
         return windows, *apply_holm(find_tails(groups, tolerance).p_values, windows, significance)
 
-    return groups.once(("proven", significance, tolerance), compute)
+    return groups.cached(("proven", significance, tolerance), compute)
 
 
 def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
@@ -417,7 +416,7 @@ def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance 
     def compute() -> tuple[Floats, Floats]:
         return decide_windows(PoissonBinomial.in_groups(groups), find_windows(groups), significance, tolerance)
 
-    return groups.once(("decided", significance, tolerance), compute)
+    return groups.cached(("decided", significance, tolerance), compute)
 
 
 def decide_windows(
@@ -442,14 +441,14 @@ def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, 
     return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
 
 
-def _share(limit: float, tail: Floats, at: Floats) -> Floats:
+def _rejected_share(limit: float, tail: Floats, at: Floats) -> Floats:
     """How much of a window is rejected on one side."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip((limit - tail) / at, 0.0, 1.0)
     return np.where(at > 0, share, (tail < limit) * 1.0)
 
 
-def _find_ranges(
+def _find_bands(
     groups: CellGroups,
     starts: Ints,
     decided: tuple[Floats, Floats],
@@ -468,20 +467,20 @@ def _find_ranges(
     edges, last = edges[rejected], last[rejected]
     begin, end = starts[edges], starts[last]
     counts = count_positives(groups, begin, end, significance)
-    p = cells.sampling.predicted(cells.p)
-    found = []
-    for i, (b, e, each) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
+    p = cells.sampling.to_population(cells.p)
+    bands = []
+    for i, (b, e, positives) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         window = int(edges[i])
         one = ScoreBand(
             direction=Direction.UNDER if way[window] > 0 else Direction.OVER,
             low=float(p[b]),
             high=float(p[e - 1]),
             rows=int(cells.n[b:e].sum()),
-            observed=each.observed,
-            expected=each.expected,
-            odds_ratio=each.factor,
+            observed=positives.observed,
+            expected=positives.expected,
+            odds_ratio=positives.factor,
             proven=bool(proven[window : last[i]].any()),
-            population=each.population,
+            population=positives.population,
         )
-        found.append((int(owner[window]), one))
-    return found
+        bands.append((int(owner[window]), one))
+    return bands

@@ -29,7 +29,7 @@ from truecal.metrics._binning import (
     as_binning,
     check_binning,
     cut,
-    is_own,
+    is_builtin,
 )
 from truecal.metrics._decisions import (
     Relative,
@@ -47,7 +47,7 @@ from truecal.metrics._design import Spread
 from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.metrics._local import Weight, WindowPartition, Windows
 from truecal.metrics._scores import (
-    PREFIX,
+    NET_BENEFIT_PREFIX,
     Brier,
     CumulativeMaximum,
     CumulativeRange,
@@ -82,9 +82,9 @@ class Binned:
         """The same rows without weights of importance."""
         if self.data.importance_weight is None:
             return self
-        found = Binned(replace(self.data.tally, importance_weight=None), self.partition)
-        found._sums, found._rejected = self._sums, self._rejected
-        return found
+        unweighted = Binned(replace(self.data.tally, importance_weight=None), self.partition)
+        unweighted._sums, unweighted._rejected = self._sums, self._rejected
+        return unweighted
 
     @property
     def sizes(self) -> Ints | Floats:
@@ -144,9 +144,9 @@ class Binned:
         if not isinstance(loss, PointwiseTest):
             return
         key = loss.test, loss.significance, loss.tolerance
-        found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
-        for each, rejected in zip(bins, found, strict=True):
-            each._rejected[key] = rejected
+        counts = count_rejected(key[0], bins[0].data, [binned.partition for binned in bins], *key[1:])
+        for binned, rejected in zip(bins, counts, strict=True):
+            binned._rejected[key] = rejected
 
 
 class NonEmptyBins:
@@ -245,7 +245,7 @@ class PointwiseTest:
 
     unit: ClassVar[Unit] = PERCENT
     words: ClassVar[str] = "rejected predictions"
-    whose: ClassVar[str] = "predictions"
+    share_of: ClassVar[str] = "predictions"
     per_prediction: ClassVar[bool] = True  # each is decided by itself, given its bin
     test: Test = field(default_factory=Binomial)
     significance: float = 0.05
@@ -259,7 +259,7 @@ class PointwiseTest:
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
-        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
+        return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
         """The test and its level."""
@@ -291,12 +291,12 @@ class PointwiseTest:
     def accepted(self, bins: NonEmptyBins) -> tuple[Floats, Floats]:
         """The smallest and the largest prediction that is accepted, given the positives of each bin, as predictions are
         for the population."""
-        tolerance, how, counts = self.tolerance, bins.sampling, (bins.k, bins.n)
+        tolerance, sampling, counts = self.tolerance, bins.sampling, (bins.k, bins.n)
         level = self.significance if bins.spread is None else bins.spread.levels(self.significance)
-        if how.plain:
+        if sampling.plain:
             low, high = ask(self.test, "accepted", *counts, level, tolerance)
             return low, high
-        low, high = (how.predicted(end) for end in ask(self.test, "accepted", *counts, level, None))
+        low, high = (sampling.to_population(end) for end in ask(self.test, "accepted", *counts, level, None))
         cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
         return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 
@@ -334,18 +334,18 @@ class WindowTest:
             raise ValueError(f'{option("weight")} must be "rows" or "information"; it is {self.weight!r}.')
 
     @property
-    def whose(self) -> str:
+    def share_of(self) -> str:
         """What the percentage is of."""
         return "predictions" if self.weight == "rows" else "information"
 
     @property
     def words(self) -> str:
-        return f"rejected {self.whose}"
+        return f"rejected {self.share_of}"
 
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
-        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
+        return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
         """The test and its level."""
@@ -360,9 +360,9 @@ class WindowTest:
         are right to a row."""
         n = bins.partition.n
         shares = np.array(_windows(bins).shares(self.significance, self.tolerance, "rows"))
-        seen = np.floor(np.cumsum(n * shares, axis=1) + 0.5).astype(np.int64)
-        seen[:, 1:] -= seen[:, :-1].copy()
-        low, high = np.minimum(np.maximum(seen, 0), n)
+        running = np.floor(np.cumsum(n * shares, axis=1) + 0.5).astype(np.int64)
+        running[:, 1:] -= running[:, :-1].copy()
+        low, high = np.minimum(np.maximum(running, 0), n)
         return low, np.minimum(high, n - low)
 
     def p_values(self, bins: Binned) -> Floats:
@@ -393,7 +393,7 @@ def _windows(bins: Binned) -> WindowPartition:
     return bins.partition
 
 
-def _describe_tolerance(tolerance: Tolerance | None) -> str:
+def _append_tolerance(tolerance: Tolerance | None) -> str:
     if tolerance is None:
         return ""
     return f", {'relative' if isinstance(tolerance, Relative) else 'absolute'} tolerance {tolerance.value:g}"
@@ -536,7 +536,7 @@ class Metric:
         """What is measured, in which unit, and what is good."""
         unit, test = self.unit, self.rejection
         if test is not None:
-            what = f"{self.norm_words}% of {test.whose} rejected ({test.test_words})"
+            what = f"{self.norm_words}% of {test.share_of} rejected ({test.test_words})"
         elif unit == PROBABILITY:
             what = f"{self.words}, a probability"
         else:
@@ -569,8 +569,8 @@ class Metric:
 
     def with_rejection(self, rejection: RejectionTest) -> Metric:
         """The metric under another test, or under its level and tolerance; itself where it has none."""
-        own = self.rejection
-        return self if own is None or own == (like := own.like(rejection)) else replace(self, loss=like)
+        current = self.rejection
+        return self if current is None or current == (like := current.like(rejection)) else replace(self, loss=like)
 
     def test_of_bins(self, default: PointwiseTest) -> RejectionTest:
         """The test that a table of the metric's bins is made by: its own, or another; windows have one of theirs."""
@@ -596,7 +596,7 @@ class Metric:
     def combine(self, weights: Ints, loss: Floats) -> float:
         """The losses of bins as one number, by the norm."""
         value = self.norm(weights, loss)
-        if not is_own(self.norm) and (not is_number(value) or math.isnan(value)):
+        if not is_builtin(self.norm) and (not is_number(value) or math.isnan(value)):
             raise ValueError(f"A norm must give a number; {type(self.norm).__name__} gives {value!r}.")
         return value
 
@@ -647,17 +647,17 @@ def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = N
 
     `like` are the bins of the same scores with other labels: windows, which do not depend on labels, stay.
     """
-    found: Bins = {}
+    bins: Bins = {}
     for scheme in dict.fromkeys(metric.binning for metric in metrics.values()):
         if scheme is None:
-            found[None] = Rows(data.tally, None if like is None else like[None])
+            bins[None] = Rows(data.tally, None if like is None else like[None])
             continue
         known = None if like is None else like[scheme].partition
         if isinstance(known, WindowPartition) and isinstance(data, Tally):
-            found[scheme] = Binned(data, known.relabel(data))
+            bins[scheme] = Binned(data, known.relabel(data))
         else:
-            found[scheme] = Binned(data, cut(scheme, data))
-    return found
+            bins[scheme] = Binned(data, cut(scheme, data))
+    return bins
 
 
 METRICS: dict[str, Measure] = {
@@ -689,17 +689,18 @@ STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_
 
 def find_metric(name: object) -> Measure | None:
     """The metric of a name, net benefits such as "net_benefit@0.05" among them; None where there is none."""
-    if not isinstance(name, str) or not name.startswith(PREFIX):
+    if not isinstance(name, str) or not name.startswith(NET_BENEFIT_PREFIX):
         return METRICS.get(name) if isinstance(name, str) else None
     try:
-        return NetBenefit(float(name.removeprefix(PREFIX)))
+        return NetBenefit(float(name.removeprefix(NET_BENEFIT_PREFIX)))
     except ValueError:
         return None
 
 
 def describe_unknown(name: object) -> str:
     """Which metrics there are, and which may have been meant."""
-    return f"{', '.join(METRICS)}, or {PREFIX}0.05 for that threshold; one is {name!r}.{did_you_mean(name, METRICS)}"
+    known = f"{', '.join(METRICS)}, or {NET_BENEFIT_PREFIX}0.05 for that threshold"
+    return f"{known}; one is {name!r}.{did_you_mean(name, METRICS)}"
 
 
 _TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (information)", "ece_pava_bc": "ECE (PAVA-BC)"}

@@ -95,20 +95,20 @@ class PoissonBinomial:
 
         Predictions are what may be off, as they are for the population.
         """
-        moved = move_chances(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
+        moved = shift_probabilities(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
         return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
-def move_chances(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:
+def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:
     """Chances, of a negative in upper cells, with predictions raised or lowered by a tolerance, within [0, 1]."""
     p, rest = np.where(upper, 1 - q, q), np.where(upper, q, 1 - q)
     if not sampling.plain:
-        p = sampling.predicted(p)
+        p = sampling.to_population(p)
     step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
     if sampling.plain:
         return np.asarray(np.clip(np.where(upper, rest - step, p + step), 0.0, 1.0))
-    seen = sampling.seen(np.clip(p + step, 0.0, 1.0))
-    return np.asarray(np.where(upper, 1 - seen, seen))
+    moved = sampling.to_sampled(np.clip(p + step, 0.0, 1.0))
+    return np.asarray(np.where(upper, 1 - moved, moved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,5 +137,5 @@ def find_odds_ratios(positives: PoissonBinomial, begin: Ints, end: Ints, signifi
     if positives.design is not None:
         spread = positives.design.spread(begin, end)
     windows = begin, end, significance, spread.effect, spread.freedom
-    found = _kernel.odds_factors(positives.n, positives.pos, positives.sums, positives.upper, *windows)
-    return [OddsRatio(*row) for row in zip(*(column.tolist() for column in found), strict=True)]
+    columns = _kernel.odds_factors(positives.n, positives.pos, positives.sums, positives.upper, *windows)
+    return [OddsRatio(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

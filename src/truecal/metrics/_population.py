@@ -27,9 +27,9 @@ from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
 
-BITS = 7
+TAIL_BITS = 7
 RATIOS = "ratio", "ratio_low", "ratio_high"
-FARTHEST = 36.0  # the largest logarithm of a factor that is looked for
+FARTHEST_LOG_RATIO = 36.0  # the largest logarithm of a factor that is looked for
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
 
 
@@ -52,9 +52,9 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     positives = PoissonBinomial.in_groups(groups)
     if cells.sampling.plain:
         factors, expected = find_odds_ratios(positives, begin, end, significance), cells.expected
-        beyond = cells.once("beyond", lambda: _count_beyond(cells))
+        beyond = cells.cached("beyond", lambda: _count_beyond(cells))
         return [
-            _count(
+            _make_count(
                 int(np.add.reduce(cells.pos[b:e])),
                 float(np.add.reduce(expected[b:e])),
                 factor,
@@ -73,15 +73,15 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
 def _count_beyond(cells: CellSums) -> Ints | None:
     """Positives at 0 less negatives at 1 in each cell; None where there are none in any."""
     at = cells.certain
-    own = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
-    if not own.any():
+    contradictions = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
+    if not contradictions.any():
         return None
     beyond = np.zeros(len(cells), dtype=np.int64)
-    beyond[at] = own
+    beyond[at] = contradictions
     return beyond
 
 
-def _count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
+def _make_count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
     """The count of rows as they are. Positives at 0, less negatives at 1, are beyond every factor on the odds: they
     move observed over expected, and the ends of its interval with it."""
     if beyond and expected > 0:
@@ -91,9 +91,9 @@ def _count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> 
 
 
 def _count_population(cells: CellSums, significance: float) -> Count:
-    stands = cells.population
-    observed, expected = float(max(stands.positives, 0.0)), float(np.sum(stands.n * stands.score))
-    return Count(observed, expected, _find_factor(cells, significance), stands.n_rows)
+    population = cells.population
+    observed, expected = float(max(population.positives, 0.0)), float(np.sum(population.n * population.score))
+    return Count(observed, expected, _estimate_odds_ratio(cells, significance), population.n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,12 +121,12 @@ class _Weighed:
     def weigh(self, log_factor: float) -> tuple[Floats, Floats, Floats]:
         """With a factor on the odds: the probability that a row is labelled positive, and what a row labelled positive
         and one labelled negative add to O - E."""
-        how, p = self.sampling, self.move(log_factor)
-        f0, f1 = how.label_noise
+        sampling, p = self.sampling, self.move(log_factor)
+        f0, f1 = sampling.label_noise
         sure = 1 - f0 - f1
-        one = ((1 - f0) / sure - p) / how.positive_rate
-        zero = -(f0 / sure + p) / how.negative_rate
-        return np.asarray(how.seen(p)), one, zero
+        one = ((1 - f0) / sure - p) / sampling.positive_rate
+        zero = -(f0 / sure + p) / sampling.negative_rate
+        return np.asarray(sampling.to_sampled(p)), one, zero
 
     def log_tail(self, log_factor: float, *, above: bool) -> float:
         """The logarithm of the probability that O - E is as far above, or below, as it is, or further."""
@@ -143,31 +143,31 @@ class _Weighed:
         return _log_upper_tail(n, q, zero, step, reached)
 
 
-def _find_factor(cells: CellSums, significance: float) -> OddsRatio:
+def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
     """The factor on all odds of the population, with the interval of confidence 1 - significance.
 
     Predictions of 0 and 1 have no odds; they count as expected, with what came of the others.
     """
-    stands = cells.population
-    open_ = (stands.score > 0) & (stands.score < 1)
-    certain = float(np.sum((stands.n * stands.score)[~open_]))
+    population = cells.population
+    open_ = (population.score > 0) & (population.score < 1)
+    certain = float(np.sum((population.n * population.score)[~open_]))
     if not open_.any():
         one = 1.0 if certain > 0 else math.nan
         return OddsRatio(math.nan, 0.0, math.inf, one, one, one)
     # cells of 7 bits are near enough for tails: predictions differ by less than a part in 64 within each
-    begin = np.flatnonzero(np.diff(cell(stands.score[open_], BITS), prepend=-1.0))
-    columns = (cells.n, cells.pos, stands.n, stands.n * stands.score)
+    begin = np.flatnonzero(np.diff(cell(population.score[open_], TAIL_BITS), prepend=-1.0))
+    columns = (cells.n, cells.pos, population.n, population.n * population.score)
     n, pos, size, sums = (np.add.reduceat(column[open_], begin).astype(np.float64) for column in columns)
     rows = _Weighed(cells.sampling, sums / size, n, pos, size)
-    observed, most = float(stands.pos[open_].sum()), float(rows.rows.sum())
+    observed, most = float(population.pos[open_].sum()), float(rows.rows.sum())
     goal = math.log(significance / 2)
     middle = _find_middle(rows, observed, most)
     step = 2 / math.sqrt(max(float(np.sum(cells.v)), 0.5))
     low, high = -math.inf, math.inf
     if middle > -math.inf:
-        low = find_root(lambda t: rows.log_tail(t, above=True) - goal, min(middle, FARTHEST), -step)
+        low = find_root(lambda t: rows.log_tail(t, above=True) - goal, min(middle, FARTHEST_LOG_RATIO), -step)
     if middle < math.inf:
-        high = find_root(lambda t: goal - rows.log_tail(t, above=False), max(middle, -FARTHEST), step)
+        high = find_root(lambda t: goal - rows.log_tail(t, above=False), max(middle, -FARTHEST_LOG_RATIO), step)
     total = rows.expected(0.0) + certain
 
     def ratio(log_factor: float) -> float:

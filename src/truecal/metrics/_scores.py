@@ -14,6 +14,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import (
+    BELOW_ONE,
     NO_SAMPLING,
     AnyArray,
     Bools,
@@ -27,18 +28,17 @@ from truecal.data import (
     count_threads,
 )
 from truecal.metrics._decisions import is_number
+from truecal.metrics._odds import log_odds, sigmoid
 from truecal.metrics._roots import find_root
-from truecal.metrics._units import PLAIN, PROBABILITY, Unit
+from truecal.metrics._units import PROBABILITY, SIGNED, Unit
 
-CLIP = 1e-12
 EXTREME = 27.6  # log-odds that only scores cut to it have
-LAST = 1 - 2.0**-53  # the largest float below 1
-BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
-FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
+COX_BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
+LONGEST_STEP = 4.0  # log-odds that one step of a logistic regression moves
 UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
-BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
-WHOLE = np.array([0.0, 1.0])  # the edges of a single bin
-SMALL = 2.0**-28  # a mean of exact sums that has all digits of a float
+ROWS_PER_BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
+ONE_BIN = np.array([0.0, 1.0])  # the edges of a single bin
+EXACT_MEAN = 2.0**-28  # a mean of exact sums that has all digits of a float
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
@@ -52,33 +52,33 @@ class Rows:
     them. Both are the same unless rows were sampled by label.
     """
 
-    __slots__ = ("_fixed", "_found", "redrawn", "seen", "tally")
+    __slots__ = ("_fixed", "_known", "relabelled", "sampled", "tally")
 
     def __init__(self, tally: Tally, like: Rows | None = None) -> None:
         if not len(tally):
             raise ValueError("A score needs at least one row; the tally is empty.")
-        self.seen = tally
+        self.sampled = tally
         self.tally: Weighed = tally.population
-        self.redrawn = like is not None
+        self.relabelled = like is not None
         self._fixed: dict[object, Any] = {} if like is None else like._fixed
-        self._found: dict[object, Any] = {}
+        self._known: dict[object, Any] = {}
 
-    def once(self, key: object, compute: Callable[[], T], *, labels: bool = True) -> T:
+    def cached(self, key: object, compute: Callable[[], T], *, labels: bool = True) -> T:
         """What is computed when first asked for; `labels` says whether it depends on them."""
-        known = self._found if labels else self._fixed
+        known = self._known if labels else self._fixed
         if key not in known:
             known[key] = compute()
-        found: T = known[key]
-        return found
+        value: T = known[key]
+        return value
 
     @property
     def walk(self) -> Floats:
         """Positives minus predictions, summed from the lowest score on and divided by the rows; 0 at first."""
-        return self.once("walk", self._walk)
+        return self.cached("walk", self._walk)
 
     def _walk(self) -> Floats:
-        fixed = self.seen.sampling.plain  # weights of importance are those of scores, not of labels
-        expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
+        fixed = self.sampled.sampling.plain  # weights of importance are those of scores, not of labels
+        expected = self.cached("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 
     @property
@@ -88,35 +88,35 @@ class Rows:
         The log-odds are those of scores as tests see them, which sampling by label moves all by the same; where labels
         are flipped, those of predictions.
         """
-        places, x, n = self.once("cells", self._cut, labels=False)
-        return x, n, self.once("cell positives", lambda: np.add.reduceat(self.seen.pos, places))
+        places, x, n = self.cached("cells", self._cut, labels=False)
+        return x, n, self.cached("cell positives", lambda: np.add.reduceat(self.sampled.pos, places))
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
-        score, n, how = self.seen.score, self.seen.n, self.seen.sampling
-        places = _kernel.cells(self.seen.entries, BITS)[0][:-1]
+        score, n, sampling = self.sampled.score, self.sampled.n, self.sampled.sampling
+        places = _kernel.cells(self.sampled.entries, COX_BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
-        x = log_odds(how.predicted(score) if how.flips else score)
+        x = log_odds(sampling.to_population(score) if sampling.noisy else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
 
     @property
     def alike(self) -> bool:
         """Whether labels are of one class."""
-        return not 0 < self.seen.positives < self.seen.n_rows
+        return not 0 < self.sampled.positives < self.sampled.n_rows
 
     @property
     def certain(self) -> bool:
         """Whether all predictions are 0 or 1, which have no log-odds."""
-        return self.once("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
+        return self.cached("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
 
     def fit(self, *, slope: bool) -> tuple[float, float]:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
-        how = self.seen.sampling
-        if not how.flips:
+        sampling = self.sampled.sampling
+        if not sampling.noisy:
             return _kernel.recalibrate(x, n, pos, slope)
         columns = np.stack([np.ones_like(x), x], axis=1)
-        found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=how)
-        return float(found[0]), float(found[1])
+        coefficients = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=sampling)
+        return float(coefficients[0]), float(coefficients[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +174,10 @@ def add_exactly(values: Floats, counts: Ints | None = None) -> int | None:
     """The sum of numbers from 0 on, each once or so many times, in units of 2^-80: the same in whatever order. None
     where one that counts is infinite, or beyond a million."""
     total, fine = _kernel.add_fixed(values, counts)
-    return _join(*total) if fine else None
+    return _join_halves(*total) if fine else None
 
 
-def _join(high: int, low: int) -> int:
+def _join_halves(high: int, low: int) -> int:
     """A sum as the kernel gives it."""
     return (high << 62) + low
 
@@ -186,13 +186,13 @@ def _add_squares(score: AnyArray, label: AnyArray, threads: int | None) -> tuple
     """The sums over rows of the squared differences, their expectations and its variances, in units of 2^-80."""
     squares, expected, variance, *fine = _kernel.square_rows(score, label, count_threads(len(score), threads))
     check_values(score, label, *fine)
-    return _join(*squares), _join(*expected), _join(*variance)
+    return _join_halves(*squares), _join_halves(*expected), _join_halves(*variance)
 
 
 def _divide(total: int, rows: int) -> float | None:
     """A sum in units of 2^-80 as a mean; None where so small a mean has lost digits."""
     mean = total / (rows << 80)
-    return mean if mean >= SMALL else None
+    return mean if mean >= EXACT_MEAN else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +207,12 @@ class MeanScore(Score):
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
         """The mean over rows in any order, to the last bit that of their tally; None where only that can tell."""
-        *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, WHOLE, count_threads(len(score), threads))
+        *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, ONE_BIN, count_threads(len(score), threads))
         check_values(score, label, scores_ok, labels_ok)
         total = 0
-        for begin in range(0, len(score), BLOCK):
-            positive, negative = self.losses(score[begin : begin + BLOCK].astype(np.float64, copy=False))
-            part = add_exactly(np.where(label[begin : begin + BLOCK] != 0, positive, negative))
+        for begin in range(0, len(score), ROWS_PER_BLOCK):
+            positive, negative = self.losses(score[begin : begin + ROWS_PER_BLOCK].astype(np.float64, copy=False))
+            part = add_exactly(np.where(label[begin : begin + ROWS_PER_BLOCK] != 0, positive, negative))
             if part is None:
                 return None
             total += part
@@ -225,7 +225,7 @@ class MeanScore(Score):
             return self.losses(tally.score)
 
         # kept for labels that are drawn again and again: of labels that came once, others can have the memory
-        positive, negative = rows.once(self, compute, labels=False) if rows.redrawn else compute()
+        positive, negative = rows.cached(self, compute, labels=False) if rows.relabelled else compute()
         pos = tally.pos
         if isinstance(tally, Tally):
             parts = add_exactly(positive, tally.pos), add_exactly(negative, tally.n - tally.pos)
@@ -233,26 +233,26 @@ class MeanScore(Score):
                 value = _divide(parts[0] + parts[1], tally.n_rows)
                 if value is not None:
                     return value
-        if rows.seen.sampling.flips:
-            pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
+        if rows.sampled.sampling.noisy:
+            pos = _believe_certain(rows.sampled, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
             loss = np.where(pos != 0, pos * positive, 0.0)
             loss += np.where(pos != tally.n, (tally.n - pos) * negative, 0.0)
         return float(loss.sum() / tally.n_rows)
 
 
-def _believe_certain(seen: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
+def _believe_certain(sampled: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
     """Estimated positives; at predictions that never or always come, where a wrong one costs infinitely much, none or
     all of n, as long as flipped labels explain what came."""
-    found = pos.astype(np.float64)
+    positives = pos.astype(np.float64)
     for wrong, rate, certain, rows in (
-        (seen.pos, seen.score, 0.0 * found, never),
-        (seen.n - seen.pos, 1 - seen.score, n, always),
+        (sampled.pos, sampled.score, 0.0 * positives, never),
+        (sampled.n - sampled.pos, 1 - sampled.score, n, always),
     ):
         for i in np.flatnonzero(rows).tolist():
-            if _explains(float(rate[i]), int(wrong[i]), int(seen.n[i])):
-                found[i] = certain[i]
-    return found
+            if _explains(float(rate[i]), int(wrong[i]), int(sampled.n[i])):
+                positives[i] = certain[i]
+    return positives
 
 
 def _explains(rate: float, k: int, n: int) -> bool:
@@ -343,7 +343,7 @@ class NetBenefit(MeanScore):
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name in files and commands: net_benefit@0.05."""
-        return f"{PREFIX}{self.threshold!r}"
+        return f"{NET_BENEFIT_PREFIX}{self.threshold!r}"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -354,7 +354,7 @@ class NetBenefit(MeanScore):
         return act, -act * self.threshold / (1 - self.threshold)
 
 
-PREFIX = "net_benefit@"
+NET_BENEFIT_PREFIX = "net_benefit@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,13 +374,13 @@ class Slope(Score):
     name: ClassVar[str] = "slope"
     title: ClassVar[str] = "slope"
     words: ClassVar[str] = "slope of the observed log-odds on the predicted"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
     best: ClassVar[float] = 1.0
 
     def on(self, rows: Rows) -> float:
         x, n, pos = rows.cells
-        if rows.alike or rows.certain or rows.once("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
+        if rows.alike or rows.certain or rows.cached("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
             return math.nan
         intercept, slope = rows.fit(slope=True)
         if np.any((pos > 0) & (pos < n)):  # labels in one cell differ, which no line separates
@@ -406,7 +406,7 @@ class Intercept(Score):
     name: ClassVar[str] = "intercept"
     title: ClassVar[str] = "intercept"
     words: ClassVar[str] = "observed minus predicted log-odds, at slope 1"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
@@ -428,7 +428,7 @@ class Spiegelhalter(Score):
     name: ClassVar[str] = "spiegelhalter"
     title: ClassVar[str] = "Spiegelhalter's z"
     words: ClassVar[str] = "Brier score minus its expectation, in standard deviations"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
@@ -449,13 +449,13 @@ class Spiegelhalter(Score):
         return ((squares - expected) / (1 << 80)) / math.sqrt(variance / (1 << 80))
 
     def on(self, rows: Rows) -> float:
-        p, n, pos = rows.seen.score, rows.seen.n, rows.seen.pos
-        positive, negative, *others = rows.once(self, lambda: self._parts(p), labels=False)
+        p, n, pos = rows.sampled.score, rows.sampled.n, rows.sampled.pos
+        positive, negative, *others = rows.cached(self, lambda: self._parts(p), labels=False)
         squares = (add_exactly(positive, pos) or 0) + (add_exactly(negative, n - pos) or 0)
-        expected, spread = (add_exactly(each, n) or 0 for each in others)
-        found = self._compare(squares, expected, spread, rows.seen.n_rows)
-        if found is not None:
-            return found
+        expected, spread = (add_exactly(values, n) or 0 for values in others)
+        z = self._compare(squares, expected, spread, rows.sampled.n_rows)
+        if z is not None:
+            return z
         top = float(np.sum((pos - n * p) * (1 - 2 * p)))
         variance = float(np.sum(n * (1 - 2 * p) ** 2 * p * (1 - p)))
         if variance == 0:
@@ -547,11 +547,11 @@ class SmoothError(Score):
 
     def on(self, rows: Rows) -> float:
         bits = 12
-        found = _find_bandwidth(rows, bits)
-        while found * 2**bits < 16 and bits < FINEST:  # the grid must be finer than the bandwidth
+        bandwidth = _find_bandwidth(rows, bits)
+        while bandwidth * 2**bits < 16 and bits < FINEST:  # the grid must be finer than the bandwidth
             bits = min(bits + 4, FINEST)
-            found = _find_bandwidth(rows, bits)
-        return found
+            bandwidth = _find_bandwidth(rows, bits)
+        return bandwidth
 
 
 def _find_bandwidth(rows: Rows, bits: int) -> float:
@@ -569,7 +569,7 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
         left = np.minimum(at.astype(np.int64), size - 2)
         return left, at - left
 
-    left, share = rows.once(("grid", bits), place, labels=False)
+    left, share = rows.cached(("grid", bits), place, labels=False)
     residual = (tally.pos - tally.n * tally.score) / tally.n_rows
     grid = np.bincount(left, residual * (1 - share), size)
     grid[1:] += np.bincount(left, residual * share, size)[:-1]
@@ -583,17 +583,9 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
         return float(np.abs(idct(part, n=points)).sum())
 
     least = 0.25 / size
-    if (found := smooth(least)) <= least:
-        return found
+    if (size_at_least := smooth(least)) <= least:
+        return size_at_least
     return math.exp(find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
-
-
-def log_odds(score: Floats) -> Floats:
-    """Return log-odds, with scores of 0 and 1 moved inwards by 1e-12."""
-    p = np.clip(score, CLIP, 1 - CLIP)
-    rest = np.negative(p)
-    np.log1p(rest, out=rest)
-    return np.subtract(np.log(p, out=p), rest, out=rest)
 
 
 def fit_logistic(
@@ -619,15 +611,15 @@ def fit_logistic(
         away = ridge / 2 * np.sum((candidate - start) ** 2)
         if sampling.plain:
             return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
-        q = np.clip(sampling.seen(_sigmoid(eta)), 1e-300, LAST)
+        q = np.clip(sampling.to_sampled(sigmoid(eta)), 1e-300, BELOW_ONE)
         return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
 
     current = loss(beta)
     for _ in range(100):
-        p = _sigmoid(columns @ beta)
+        p = sigmoid(columns @ beta)
         score, information = pos - n * p, n * p * (1 - p)
         if not sampling.plain:
-            q = np.clip(sampling.seen(p), 1e-300, LAST)
+            q = np.clip(sampling.to_sampled(p), 1e-300, BELOW_ONE)
             slope = sampling.slope(p) * p * (1 - p)  # of q along the log-odds
             score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
         gradient = columns.T @ score - ridge * (beta - start)
@@ -636,7 +628,7 @@ def fit_logistic(
         # least squares gives the smallest step if the labels do not determine a direction
         step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
         # far steps, from where every label looks certain, would end the search there
-        step /= max(1.0, float(np.abs(columns @ step).max()) / FARTHEST)
+        step /= max(1.0, float(np.abs(columns @ step).max()) / LONGEST_STEP)
         size, before = 1.0, current
         while (current := loss(beta + size * step)) > before + 1e-12 * abs(before) and size > 1e-6:
             size /= 2
@@ -644,7 +636,3 @@ def fit_logistic(
         if before - current <= 1e-10 * (1 + abs(current)) and np.abs(step).max() < 1e-6:
             break
     return beta
-
-
-def _sigmoid(eta: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))

@@ -43,4 +43,4 @@ class Unit:
 PERCENT = Unit("percent", "%", 100.0, 2)
 PROBABILITY = Unit("probability", "", 1.0, 5)
 UNKNOWN = Unit()
-PLAIN = Unit(digits=3, bottom=-math.inf)
+SIGNED = Unit(digits=3, bottom=-math.inf)

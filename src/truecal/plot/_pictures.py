@@ -628,8 +628,11 @@ def picture_power(
     table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
     base = log_odds(table.mean[rows])
-    below, above = (log_odds(np.nan_to_num(table.seen_below[rows], nan=0.0)), log_odds(table.seen_above[rows]))
-    above = np.where(np.isnan(table.seen_above[rows]), np.inf, above)
+    below, above = (
+        log_odds(np.nan_to_num(table.detectable_below[rows], nan=0.0)),
+        log_odds(table.detectable_above[rows]),
+    )
+    above = np.where(np.isnan(table.detectable_above[rows]), np.inf, above)
     reach = float(np.log(4))
     left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
     low, high = np.clip(below - base, -reach, reach), np.clip(above - base, -reach, reach)

@@ -21,7 +21,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import name_place
 from truecal.data import (
-    TIED,
+    ROWS_PER_TIE,
     AnyArray,
     GridTally,
     Ints,
@@ -138,7 +138,7 @@ class Spool:
         keys = self._keys[: self._used]
         _kernel.sort_keys(keys)
         if self._bits is None:
-            self._folding = _kernel.count_groups(keys) * TIED <= self._used
+            self._folding = _kernel.count_groups(keys) * ROWS_PER_TIE <= self._used
             if not self._folding:
                 return
         found: Any = group_keys(keys) if self._bits is None else GridTally.of(SortedRows(keys), self._bits)
@@ -225,7 +225,7 @@ class PairSpool:
         if self._folding and self._used >= FOLD:
             rows, self._used = self._used, 0
             pairs = self._merge()
-            self._folding = len(pairs) * TIED <= rows
+            self._folding = len(pairs) * ROWS_PER_TIE <= rows
             self._pieces = [pairs.lines]
 
     def finish(self) -> Pairs:

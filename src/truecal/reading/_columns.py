@@ -163,10 +163,10 @@ class Roles:
     """The columns to read and how; see `truecal.read`.
 
     label, scores, by
-        The columns of labels, of each model's scores, and of segments and windows.
-    windows
-        The columns of `by` that are windows of time, with the length of a window, or None if each value of the column
-        is a window.
+        The columns of labels, of each model's scores, and of segments and periods.
+    periods
+        The columns of `by` that are periods, with the length of a period, or None if each value of the column
+        is a period.
     multiclass, labels
         What is read of several classes, whose columns `scores` are, and their names if these are given.
     baseline, on
@@ -185,7 +185,7 @@ class Roles:
     label: str
     scores: tuple[str, ...]
     by: tuple[str, ...] = ()
-    windows: Mapping[str, str | None] = field(default_factory=dict)
+    periods: Mapping[str, str | None] = field(default_factory=dict)
     pos_label: Any = None
     missing: Missing = "raise"
     format: str | None = None
@@ -205,7 +205,7 @@ class Roles:
         given: ModelOptions | DataOptions,
         scores: tuple[str, ...],
         by: tuple[str, ...],
-        windows: Mapping[str, str | None],
+        periods: Mapping[str, str | None],
     ) -> Roles:
         """The roles that options give to columns, all of which are given."""
         several: Any = given  # what only `read` takes
@@ -219,7 +219,7 @@ class Roles:
             label=given["label"] or "",
             scores=scores,
             by=by,
-            windows=windows,
+            periods=periods,
             pos_label=given["pos_label"],
             missing=given["missing"],
             format=given["format"],
@@ -248,7 +248,7 @@ class Roles:
     def plain(self) -> bool:
         """Whether nothing but labels of 0 and 1, probabilities and columns of segments is read."""
         others = self.pos_label, self.multiclass, self.cluster
-        fields = self.score_scale == "probability" and not self.windows and not self.extras.names and not self.on
+        fields = self.score_scale == "probability" and not self.periods and not self.extras.names and not self.on
         return fields and isinstance(self.baseline, str | None) and all(each is None for each in others)
 
     def __post_init__(self) -> None:
@@ -258,7 +258,7 @@ class Roles:
                 f"{option('score_scale')} must not be 'logit' where {option('multiclass')} is given: logits of several "
                 "classes belong together.\n\nHint: apply a softmax to them first."
             )
-        for every in self.windows.values():
+        for every in self.periods.values():
             if every is not None and every not in WINDOWS:
                 lengths = ", ".join(map(repr, WINDOWS))
                 raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")

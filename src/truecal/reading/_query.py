@@ -121,13 +121,13 @@ class Query:
         other = roles.baseline
         numbers = (*roles.scores, other) if isinstance(other, str) and not roles.on else roles.scores
         numbers = (*numbers, *roles.extras.names.values())
-        dates, codes = any(roles.windows.values()), (*roles.by, *roles.clusters)
+        dates, codes = any(roles.periods.values()), (*roles.by, *roles.clusters)
         frame, source = open_data(data, roles.format, numbers, dates, codes, roles.on, types)
         if source is not None and source.lacks((roles.label, *numbers, *codes, *roles.on)):
             return cls.of(list(source.places), replace(roles, format=source.kind), source.infer_types(()))
         if source is not None:
             source.check_once((roles.label, *numbers, *roles.by, *roles.on, *roles.clusters))
-            mixed = source.check_dates(name for name, every in roles.windows.items() if every)
+            mixed = source.check_dates(name for name, every in roles.periods.items() if every)
             if mixed and types is None:
                 known = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
                 known |= dict.fromkeys(mixed, language(frame).Datetime("us"))
@@ -150,7 +150,7 @@ class Query:
         named = [("label", roles.label), *(("score", name) for name in roles.scores)]
         named += [(ROLES.get(role, role), name) for role, name in roles.extras.names.items()]
         named += [("cluster", name) for name in roles.clusters]
-        for role, name in [*named, *(("time" if name in roles.windows else "by", name) for name in roles.by)]:
+        for role, name in [*named, *(("time" if name in roles.periods else "by", name) for name in roles.by)]:
             if name not in schema and self.source is not None:
                 find_kinds(list(self.source.places), self.source.kind)  # a broken file gets its own error
             check_column(role, name, list(schema))
@@ -161,7 +161,7 @@ class Query:
         for name in (roles.label, *roles.by, *roles.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
-        self._check_windows(schema)
+        self._check_periods(schema)
         if roles.multiclass is not None:
             return roles
         if roles.pos_label is None and not plain:
@@ -195,17 +195,17 @@ class Query:
         what = "text" if kind == language(self.frame).String else kind
         raise TypeError(f"{rule}; it holds {what}{few}.\n\nHint: {hint}.")
 
-    def _check_windows(self, schema: Any) -> None:
-        """Raise an error if a column of times cannot be cut into windows, or is text that sorts wrongly."""
+    def _check_periods(self, schema: Any) -> None:
+        """Raise an error if a column of times cannot be cut into periods, or is text that sorts wrongly."""
         pl, engine = language(self.frame), "" if self.source is not None else engine_of(self.frame)
-        for name, every in self.roles.windows.items():
+        for name, every in self.roles.periods.items():
             if schema[name] == pl.String:
                 words = pick(self.frame, {"by": name})
                 for first in collect(words.filter(~pl.col("by").is_null()).head(1))["by"]:
                     check_year_first(name, first)
             if every is not None and not schema[name].is_temporal():
                 raise TypeError(
-                    f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
+                    f"`{name}` must hold dates or times to be cut into periods of {every!r}; it holds {schema[name]}."
                     f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
                     f"{option('every=None')} each of its values is a window."
                 )
@@ -296,7 +296,7 @@ class Query:
         names |= {f"by{i}": name for i, name in enumerate(self.roles.by)}
         names |= dict(zip(self._cluster_names, self.roles.clusters, strict=True))
         rows = pick(rows, names | self.roles.extras.names | {name: name for name in self._added})
-        changed = [*self._plain_types(rows), *self._windows()]
+        changed = [*self._plain_types(rows), *self._periods()]
         rows = rows.with_columns(*changed) if changed else rows
         if not self.roles.extras.names:
             return rows
@@ -306,7 +306,7 @@ class Query:
     def needed(self) -> list[str]:
         """The renamed columns, besides scores, that must not be null: the label, times, the cluster, and the match in a
         join."""
-        times = [f"by{i}" for i, name in enumerate(self.roles.by) if name in self.roles.windows]
+        times = [f"by{i}" for i, name in enumerate(self.roles.by) if name in self.roles.periods]
         return ["label", *times, *self._cluster_names, *([MATCHED] if self.joined else [])]
 
     @property
@@ -361,11 +361,11 @@ class Query:
         elif kind in (pl.Categorical, pl.Enum):
             yield pl.col("label").cast(pl.String)
 
-    def _windows(self) -> Iterator[Any]:
-        """Yield the expressions that cut renamed times into windows."""
+    def _periods(self) -> Iterator[Any]:
+        """Yield the expressions that cut renamed times into periods."""
         pl = language(self.frame)
         for i, name in enumerate(self.roles.by):
-            every = self.roles.windows.get(name)
+            every = self.roles.periods.get(name)
             if every is not None:  # engines disagree on weeks: read days, which are added up to weeks later
                 time = pl.col(f"by{i}").cast(pl.Datetime("us"))
                 yield time.dt.truncate("1d" if every == "1w" else every)
@@ -391,7 +391,7 @@ class Query:
         query, rows, scores = self, self.rename(self.frame), ["score0"]
         if pairs:
             rows = self._clear_labels(rows)
-            roles = replace(self.roles, by=(), windows={})
+            roles = replace(self.roles, by=(), periods={})
             query, scores = replace(self, roles=roles), ["score0", "base0"]
         sums = self.roles.extras.sums
         more = [*(["extra"] if self.roles.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
@@ -428,7 +428,7 @@ class Query:
             return pl.when(condition).then(a).otherwise(b)
 
         if not sampling.plain:
-            seen = sampling.seen(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
+            seen = sampling.to_sampled(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
             rows = rows.with_columns(seen.alias("score0"))
         key = half_cell(pl.col("score0"), bits, where, hold)
         key = where(pl.col("status") == 0, key, pl.col("status") * INVALID)
@@ -518,7 +518,7 @@ class Query:
             hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = self._describe_invalid(counts, scores)
             place = self._tell_invalid(counts, scores) if first is None else self._tell_place(*first)
-            time = ", a time" if any(name in self.roles.windows for name in self.roles.by) else ""
+            time = ", a time" if any(name in self.roles.periods for name in self.roles.by) else ""
             more = ", a cluster" * len(self.roles.clusters)
             more += "".join(f", {RULES[name]}" for name in self.roles.extras.names)
             error = ValueError(
@@ -540,7 +540,7 @@ class Query:
         return {
             "score": list(scores),
             "label": [self.roles.label],
-            "time": list(self.roles.windows),
+            "time": list(self.roles.periods),
             "cluster": list(self.roles.clusters),
             **{role: [name] for role, name in self.roles.extras.names.items()},
         }
@@ -577,7 +577,7 @@ class Query:
         if not self.here or self.joined or self.origin:
             return ""
         value, schema = language(self.frame).col("value"), self.frame.collect_schema()
-        times = [name for name in self.roles.by if name in self.roles.windows]
+        times = [name for name in self.roles.by if name in self.roles.periods]
         gaps = {1: scores, 2: scores, 4: [self.roles.label], 6: times}
         names = [name for code, own in gaps.items() if counts[code] for name in own if name in schema]
         names = [self.roles.label] if counts[5] else names

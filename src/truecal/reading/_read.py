@@ -49,9 +49,9 @@ from truecal.data import (
     hash_numbers,
     hash_values,
     is_observations_file,
+    list_settings,
     merge,
     name_file,
-    name_sampling,
     note_equal_counts,
     number_values,
     pack_keys,
@@ -168,9 +168,9 @@ def read_models(data: Any, **options: Unpack[ModelOptions]) -> dict[str, Observa
 
 def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
     """Read several models; all options are given."""
-    names, windows = _name_segments(given)
+    names, periods = _name_segments(given)
     label, models, baseline = given["label"], as_tuple(given["score"]), given["baseline"]
-    observations = _open_tallies(data, label, models, names, windows)
+    observations = _open_tallies(data, label, models, names, periods)
     if observations is None:
         _check_named(label, given["score"])
     if not as_tuple(given["on"]) and isinstance(baseline, str) and baseline in models:
@@ -181,7 +181,7 @@ def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
     if label is not None and label in models:
         raise ValueError(f"{option('label')} and {option('score')} must name two columns; both name {label!r}.")
-    roles = Roles.of(given, models, names or (), windows)
+    roles = Roles.of(given, models, names or (), periods)
     if observations is not None:
         return {observations.score: _check_settings(observations, roles)}
     found = _read_plain(data, roles)
@@ -197,20 +197,20 @@ def _check_named(label: str | None, score: Any) -> None:
 
 
 def _name_segments(given: ModelOptions) -> tuple[tuple[str, ...] | None, dict[str, str | None]]:
-    """The columns of segments and windows, None if none are named, and the lengths of windows."""
+    """The columns of segments and periods, None if none are named, and the lengths of periods."""
     by, time = given["by"], given["time"]
-    windows = {} if time is None else {time: given["every"]}
-    names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
-    return names, windows
+    periods = {} if time is None else {time: given["every"]}
+    names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in periods), *periods)
+    return names, periods
 
 
 def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObservations:
     """Read the columns of several classes; see `read`."""
     single = {name: given[name] for name in ("baseline", "on", "pos_label", "count", "importance_weight")}
-    for name, value in (single | name_sampling(as_sampling(given["sampling"]))).items():
+    for name, value in (single | list_settings(as_sampling(given["sampling"]))).items():
         if value is not None and value != ():
             raise ValueError(f"{option(name)} must be left out where {option('multiclass')} is given.")
-    label, scores, (names, windows) = given["label"], as_tuple(given["score"]), _name_segments(given)
+    label, scores, (names, periods) = given["label"], as_tuple(given["score"]), _name_segments(given)
     choose_multiclass(given["multiclass"], len(scores))
     if is_observations(data):
         raise ValueError(
@@ -224,7 +224,7 @@ def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObser
         raise ValueError(
             f"{option('score')} must name a column for each of several classes; it names {', '.join(found)} alone."
         )
-    return read_data(data, Roles.of(given, found, names or (), windows), _read_classes)
+    return read_data(data, Roles.of(given, found, names or (), periods), _read_classes)
 
 
 def is_observations(data: Any) -> bool:
@@ -240,19 +240,19 @@ def is_observations(data: Any) -> bool:
 def load_observations(
     paths: PathLike | Sequence[PathLike],
     by: str | Sequence[str] | None = None,
-    windows: Mapping[str, str | None] | None = None,
+    periods: Mapping[str, str | None] | None = None,
 ) -> Observations:
     """Add the tallies in files that `Observations.save` wrote: a path or paths, which may be folders or have wildcards.
 
     Files are read one by one, and sums of equally many files are added, so memory holds a few partial sums. If that is
-    too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see
-    `Observations.over`.
+    too much, `by` keeps only some of the columns (`()` none), and `periods` makes periods longer; see
+    `Observations.group_by`.
     """
     sums: list[tuple[int, Observations]] = []  # each with its number of files, like the digits of a binary number
     places = expand_all(paths)
     for place in places:
         count, total = 1, Observations.load(place)
-        total = total.over(total.by if by is None else by, windows)
+        total = total.group_by(total.by if by is None else by, periods)
         if len(places) > 1:
             total = replace(total, files={str(place): total.row_counts})
         with name_file(place, "must add to the files before it"):
@@ -272,13 +272,13 @@ def _open_tallies(
     label: str | None,
     models: tuple[str, ...],
     by: tuple[str, ...] | None,
-    windows: Mapping[str, str | None],
+    periods: Mapping[str, str | None],
 ) -> Observations | None:
     """Return tallies that are given or stored in files, by these columns; None for other data."""
     if isinstance(data, Observations):
-        observations = data.over(data.by if by is None else by, windows)
+        observations = data.group_by(data.by if by is None else by, periods)
     elif is_path(data) and data not in ("-", ["-"]) and (is_observations(data) or (label is None and not models)):
-        observations = load_observations(data, by, windows)
+        observations = load_observations(data, by, periods)
     else:
         return None
     asked = {
@@ -305,7 +305,7 @@ def _check_settings(observations: Observations, roles: Roles) -> Observations:
         ("baseline", roles.baseline is None),
         ("cluster", roles.cluster in (None, observations.cluster)),
         ("score_scale", roles.score_scale == "probability"),
-        *((name, value is None) for name, value in name_sampling(roles.sampling).items()),
+        *((name, value is None) for name, value in list_settings(roles.sampling).items()),
         *((name, getattr(roles.extras, name) is None) for name in ("count", "importance_weight")),
     ):
         if not idle:
@@ -537,7 +537,7 @@ class Batch:
 
     def _see(self, score: AnyArray) -> AnyArray:
         how = self.query.roles.sampling
-        return score if how.plain else np.asarray(how.seen(score.astype(np.float64)))
+        return score if how.plain else np.asarray(how.to_sampled(score.astype(np.float64)))
 
     def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
         """Return scores, labels and statuses of the rows from position `start`."""
@@ -561,7 +561,7 @@ class Batch:
         encoded = [encode_values(self.part[f"by{i}"]) for i in range(len(roles.by))]
         keys, codes = _find_segments(encoded, len(self.part))
         values = [
-            _normalize(list(column), roles.windows.get(name))
+            _normalize(list(column), roles.periods.get(name))
             for name, column in zip(roles.by, zip(*keys, strict=True), strict=True)
         ]
         return list(zip(*values, strict=True)), codes
@@ -940,8 +940,8 @@ def _make_tallies(
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
     positive = None if roles.pos_label is None else str(roles.pos_label)
     alike = {key: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
-    windows = dict(roles.windows)
-    settings = roles.by, windows, bits, positive, dropped, pairs
+    periods = dict(roles.periods)
+    settings = roles.by, periods, bits, positive, dropped, pairs
     made = Observations(roles.label, roles.scores[0], alike, *settings, files=files, cluster=roles.cluster)
     RowCounts(read, made.n_rows, made.row_counts.dropped)  # no row was lost
     return made
@@ -976,7 +976,7 @@ def _group(query: Query, bits: int | None) -> Observations:
             found: Tally | GridTally = grid
             if hashes is not None:
                 place = np.searchsorted(grid.key, columns[0])
-                found = grid.holding(Clusters.merge(hashes[own], place, columns[1], columns[2]))
+                found = grid.with_clusters(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
             tally = _merge_lines(lines, own, query.roles, hashes)
             found = tally if bits is None else GridTally.of(tally, bits)
@@ -1036,7 +1036,7 @@ def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator
     segments: dict[Segment, int] = {}
     code = np.zeros(len(kept), dtype=np.int64)
     if roles.by:
-        values = [_normalize(lines[f"by{i}"], roles.windows.get(name)) for i, name in enumerate(roles.by)]
+        values = [_normalize(lines[f"by{i}"], roles.periods.get(name)) for i, name in enumerate(roles.by)]
         keys = zip(*values, strict=True)
         code = np.array([segments.setdefault(key, len(segments)) for key in keys], dtype=np.int64)[kept]
     else:
@@ -1057,7 +1057,7 @@ def _hash_lines(lines: Mapping[str, Any]) -> Ints:
 
 def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Ints | None) -> Tally:
     # -0.0 and 0.0 are one score, though engines may keep them apart
-    score = np.asarray(roles.sampling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
+    score = np.asarray(roles.sampling.to_sampled(lines["score0"][rows].astype(np.float64) + 0.0))
     tally = merge(score, lines["n"][rows], lines["pos"][rows])
     one = lines["one"][rows] == 1
     if hashes is not None:
@@ -1075,7 +1075,7 @@ def _group_pairs(query: Query, read: int) -> Pairs:
     query.check_counts(counts, _name_pair(query))
     kept = lines["status"] == 0
     how = query.roles.sampling
-    first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
+    first, second = (np.asarray(how.to_sampled(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
     hashes = _hash_lines(lines)[kept] if query.roles.clusters else None
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept], hashes)
     RowCounts(read, pairs.n_rows, query.name_reasons(counts, query.roles.scores[0]))  # no row was lost
@@ -1136,7 +1136,7 @@ def encode_values(series: Any) -> tuple[list[Any], Ints]:
 
 
 def _normalize(values: list[Any], every: str | None) -> list[Any]:
-    """Convert missing values of segments to None (pandas has several kinds), and windows to dates or times."""
+    """Convert missing values of segments to None (pandas has several kinds), and periods to dates or times."""
     plain = {value: None if is_missing(value) else value for value in set(values)}
     if every is not None:
         plain = {value: known and _find_window(known, every) for value, known in plain.items()}
@@ -1149,7 +1149,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _find_window(value: Any, every: str) -> date:
-    """Return the start of a window from any engine's type of time; a date if windows are days or longer."""
+    """Return the start of a window from any engine's type of time; a date if periods are days or longer."""
     if isinstance(value, int):  # microseconds, as some engines' times come out of NumPy
         value = datetime(1970, 1, 1) + timedelta(microseconds=value)
     return window_start(datetime(*value.timetuple()[:6]), every)

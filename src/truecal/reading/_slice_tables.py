@@ -121,7 +121,7 @@ class _Crossing:
         self.edges = _cut_scores(scores)
         found = [_look(name, rows[f"by{i}"]) for i, name in enumerate(names)]
         how = query.roles.sampling
-        own = _Ranges.of(score, scores.astype(np.float64), lambda edge: f"{float(how.predicted(edge)):.4g}")
+        own = _Ranges.of(score, scores.astype(np.float64), lambda edge: f"{float(how.to_population(edge)):.4g}")
         self.coders = [(f"by{i}", coder) for i, coder in enumerate(found) if not isinstance(coder, Note)]
         self.coders += [("", own)] if own is not None else []
         cluster = query.roles.cluster

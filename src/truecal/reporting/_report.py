@@ -260,8 +260,8 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
 
 def _list_options(result: Result) -> dict[str, str]:
     """How a result was made."""
-    drawn = {found.replicates for found in result.nulls.values()}
-    spans = {(found.replicates, found.confidence) for found in result.intervals.values()}
+    drawn = {null.draws for null in result.nulls.values()}
+    spans = {(span.resamples, span.confidence) for span in result.intervals.values()}
     return {
         "test": result.rejection.name_test(),
         "significance": f"{result.significance:g}",

@@ -81,7 +81,7 @@ def _write_nulls(number: int, result: Result) -> str:
         return ""
     table = MetricTable.of_results({"": result})
     rows = [table.metric.index(name) for name in names]
-    count = plural(result.nulls[names[0]].replicates, "simulated calibrated model")
+    count = plural(result.nulls[names[0]].draws, "simulated calibrated model")
     caption = f"Rejected predictions, and those of {count} with these scores"
     return write_view(
         f"null-{number}", caption, table, rows, ["title", "value", "null_mean", "null_span", "p"], file=False

@@ -63,7 +63,7 @@ class BinTable(RatioTable):
     p_adjusted: Floats = field(
         metadata=column("p-value", "p adjusted", "The same, adjusted for the number of bins if `adjust` is given.")
     )
-    seen_below: Floats = field(
+    detectable_below: Floats = field(
         metadata=column(
             "score",
             "seen below",
@@ -71,7 +71,7 @@ class BinTable(RatioTable):
             "data sets; NaN if there is none.",
         )
     )
-    seen_above: Floats = field(metadata=column("score", "seen above", "The nearest such rate above it."))
+    detectable_above: Floats = field(metadata=column("score", "seen above", "The nearest such rate above it."))
     ratio: Floats = field(
         metadata=column(
             "ratio",
@@ -108,7 +108,7 @@ class BinTable(RatioTable):
         how, significance, spread = held.sampling, rates_test.significance, held.spread
         seen = detectable_rates(held.n, held.mean, significance=significance, spread=spread)
         rates = held.k / held.n, *exact_interval(held.k, held.n, significance, spread)
-        rate, rate_low, rate_high, seen_below, seen_above = map(how.predicted, (*rates, *seen))
+        rate, rate_low, rate_high, detectable_below, detectable_above = map(how.to_population, (*rates, *seen))
         ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), held.predicted)
         accepted_low, accepted_high = rates_test.accepted(held)
         columns = {
@@ -119,8 +119,8 @@ class BinTable(RatioTable):
             "accepted_low": accepted_low,
             "accepted_high": accepted_high,
             "p_value": rates_test.p_values(held),
-            "seen_below": seen_below,
-            "seen_above": seen_above,
+            "detectable_below": detectable_below,
+            "detectable_above": detectable_above,
             "ratio": ratio,
             "ratio_low": ratio_low,
             "ratio_high": ratio_high,

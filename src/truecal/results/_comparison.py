@@ -65,7 +65,7 @@ class Comparison(Table):
     low: Floats = field(metadata=column("metric", "low", "Lower confidence limit of the expected difference."))
     high: Floats = field(metadata=column("metric", "high", "Upper confidence limit."))
     confidence: Floats = field(metadata=column("share", "confidence", "The confidence level of the interval."))
-    replicates: Ints = field(metadata=column("count", "resamples", "How often labels were resampled."))
+    resamples: Ints = field(metadata=column("count", "resamples", "How often labels were resampled."))
     metrics: dict[str, Measure] = field(default_factory=dict)
     models: tuple[str, str] = ("first", "second")
     statuses: tuple[Status, ...] = ()
@@ -113,7 +113,7 @@ class Comparison(Table):
             low=floats("low"),
             high=floats("high"),
             confidence=floats("confidence"),
-            replicates=np.array([each.replicates for each in found], dtype=np.int64),
+            resamples=np.array([each.resamples for each in found], dtype=np.int64),
             metrics={name: metrics[name] for name in differences},
             models=models,
             statuses=statuses,
@@ -129,7 +129,7 @@ class Comparison(Table):
             raise KeyError(row)
         found = Table.__getitem__(self, self.metric.index(row))
         ends = found.low, found.high
-        return Difference(found.first, found.second, found.difference, *ends, found.confidence, found.replicates)
+        return Difference(found.first, found.second, found.difference, *ends, found.confidence, found.resamples)
 
     def __contains__(self, name: object) -> bool:
         return name in self.metric

@@ -45,7 +45,7 @@ class Curve(JsonMixin):
     def of(cls, ranked: RankIndex, blocks: Partition) -> Curve:
         """The curve of sorted rows, given the blocks of isotonic regression, without a band."""
         places = _choose_places(ranked)
-        rate = ranked.data.sampling.predicted(_find_rates(blocks, places))
+        rate = ranked.data.sampling.to_population(_find_rates(blocks, places))
         nothing = np.full(len(places), np.nan)
         return cls(ranked.score(places), np.clip(rate, 0, 1), nothing, nothing)
 
@@ -61,7 +61,7 @@ class Curve(JsonMixin):
             return [_fit(tally.relabel(labels.draw(seed)), places) for seed in seeds]
 
         low, high = find_quantiles(np.array(map_seeds(fit, draws)), ENDS)
-        found = (np.clip(tally.sampling.predicted(each), 0, 1) for each in (_fit(tally, places), low, high))
+        found = (np.clip(tally.sampling.to_population(each), 0, 1) for each in (_fit(tally, places), low, high))
         return cls(ranked.score(places), *found)
 
 

@@ -115,7 +115,7 @@ class VerdictTable(RatioTable):
     )
     dropped: Ints = field(metadata=column("count", "dropped", "Rows that were dropped when the data were read."))
     metric: Measure = LTCE
-    replicates: int = 0
+    draws: int = 0
     adjust: Adjustment = "holm"
     significance: float = 0.05
     level: float = 0.05
@@ -128,8 +128,8 @@ class VerdictTable(RatioTable):
     @property
     def overall_prevalence(self) -> float:
         """The share of positives in all rows of the table; of the population if rows were sampled."""
-        seen = float(np.sum(self.n * self.sampling.seen(self.prevalence))) / int(self.n.sum())
-        return float(self.sampling.predicted(seen))
+        seen = float(np.sum(self.n * self.sampling.to_sampled(self.prevalence))) / int(self.n.sum())
+        return float(self.sampling.to_population(seen))
 
     @property
     def alarm(self) -> Bools:
@@ -227,7 +227,7 @@ class GroupTable(VerdictTable):
 
     `by` names the columns that make segments, `adjust` how p-values were adjusted for the number of segments,
     `significance` the level of all, `level` that of one segment: divided by the number of segments if p-values are
-    adjusted. `metric` is the metric, `replicates` the largest number of label sets simulated for its null distribution.
+    adjusted. `metric` is the metric, `draws` the largest number of label sets simulated for its null distribution.
 
     Examples
     --------

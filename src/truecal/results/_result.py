@@ -115,7 +115,7 @@ class Result(JsonMixin):
     @property
     def prevalence(self) -> float:
         """The share of positives, that of the population where rows were sampled by label."""
-        return float(self.sampling.predicted(self.positives / self.n))
+        return float(self.sampling.to_population(self.positives / self.n))
 
     @property
     def bands(self) -> BandTable:
@@ -186,7 +186,7 @@ class Result(JsonMixin):
             float(np.sum(size * side / np.maximum(table.n, 1))) for side in (table.n_too_low, table.n_too_high)
         )
         whole = float(size.sum())
-        if low + high > 0 and test is not None and self.in_windows(name) and test.whose == "predictions":
+        if low + high > 0 and test is not None and self.in_windows(name) and test.share_of == "predictions":
             whole = (
                 100 * (low + high) / self.values[name]
             )  # tables have whole rows of windows that are rejected in part

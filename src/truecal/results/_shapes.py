@@ -42,17 +42,17 @@ class RankIndex:
 
     def score(self, places: Ints) -> Floats:
         """Return the predictions of entries."""
-        return self.data.sampling.predicted(_kernel.scores_at(self.data.entries, np.ascontiguousarray(places)))
+        return self.data.sampling.to_population(_kernel.scores_at(self.data.entries, np.ascontiguousarray(places)))
 
     def find(self, score: Floats) -> Ints:
         """Return the first entries with at least these predictions."""
-        flat = np.ascontiguousarray(self.data.sampling.seen(score), dtype=np.float64).ravel()
+        flat = np.ascontiguousarray(self.data.sampling.to_sampled(score), dtype=np.float64).ravel()
         return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
 
     def cut(self, edges: Floats, first: Ints, last: Ints) -> Ints:
         """Return the entries at which the cells between these edges begin, given those from first to last of each
         bin, which has a line of edges; every one of these is in a cell, despite rounding."""
-        flat = np.ascontiguousarray(self.data.sampling.seen(edges), dtype=np.float64).ravel()
+        flat = np.ascontiguousarray(self.data.sampling.to_sampled(edges), dtype=np.float64).ravel()
         return _kernel.locate_within(self.data.entries, flat, first, last).reshape(edges.shape)
 
     def before(self, places: Ints) -> Ints:

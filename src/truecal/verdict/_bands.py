@@ -1,8 +1,8 @@
 """All predictions in a few ranges of scores, for people: how many rows, what was said, what came.
 
 Ranges are made of whole windows of Local TCE. Runs of windows that are proven wrong (Holm) are ranges by themselves,
-the largest errors first; what lies between them is cut, without a look at the labels, into parts of equal evidence. A
-range is called too low or too high where its exact p-value is at most a level, and its interval has the confidence
+the largest errors first; what lies between them is cut, without a look at the labels, into parts of equal information.
+A range is called too low or too high where its exact p-value is at most a level, and its interval has the confidence
 that goes with it.
 
 Cuts that follow the labels and intervals share the significance s: windows are proven at s / 5, and the level of each
@@ -33,9 +33,9 @@ from truecal.metrics import (
     prove_windows,
 )
 
-MOST = 5  # bands: as many as people read at a glance
+MOST_BANDS = 5  # bands: as many as people read at a glance
 CUTTING = 0.2  # of the significance: what is spent on cuts that follow the labels
-LEAST = 5.0  # the evidence, sum of p (1 - p), of a part that is cut off
+LEAST_INFORMATION = 5.0  # the information, sum of p (1 - p), of a part that is cut off
 
 
 def find_score_bands(
@@ -60,12 +60,12 @@ def find_score_bands(
     level = band_level(significance, len(begin))
     tails = Tails.of(PoissonBinomial.in_groups(groups), (cuts,), tolerance)
     raised = tails.above + tails.at_raised < tails.below + tails.at_lowered
-    p, wrong = cells.sampling.predicted(cells.p), tails.p_values <= level
+    p, wrong = cells.sampling.to_population(cells.p), tails.p_values <= level
     counts = count_positives(groups, begin, end, level)
-    found = []
+    bands = []
     for i, (b, e, count) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         way = Direction.UNDER if raised[i] else Direction.OVER
-        found.append(
+        bands.append(
             ScoreBand(
                 direction=way if wrong[i] else None,
                 low=float(p[b]),
@@ -78,7 +78,7 @@ def find_score_bands(
                 population=count.population,
             )
         )
-    return tuple(found)
+    return tuple(bands)
 
 
 def band_level(significance: float, ranges: int) -> float:
@@ -99,23 +99,23 @@ def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance |
     low, high = tails.decide(significance)
     way = np.where(low >= 0.5, 1, np.where(high >= 0.5, -1, 0))
     ends = [*np.flatnonzero(np.diff(way, prepend=2)).tolist(), count]
-    surplus, evidence = (np.add.reduceat(column, starts[:-1]) for column in (cells.surplus, cells.v))
-    runs = _join_runs([(a, b) for a, b in pairwise(ends) if way[a] and proven[a:b].any()], way, evidence)
+    surplus, information = (np.add.reduceat(column, starts[:-1]) for column in (cells.surplus, cells.v))
+    runs = _join_runs([(a, b) for a, b in pairwise(ends) if way[a] and proven[a:b].any()], way, information)
     runs.sort(key=lambda run: -abs(float(surplus[slice(*run)].sum())))
     cuts = {0, count}
     for run in runs:
-        if len(cuts | {*run}) <= MOST + 1:
+        if len(cuts | {*run}) <= MOST_BANDS + 1:
             cuts |= {*run}
-    return _split(sorted(cuts), evidence)
+    return _split(sorted(cuts), information)
 
 
-def _join_runs(runs: list[tuple[int, int]], way: Ints, evidence: Floats) -> list[tuple[int, int]]:
-    """Join runs of the same way where what lies between has less evidence than either, and none of the other way."""
+def _join_runs(runs: list[tuple[int, int]], way: Ints, information: Floats) -> list[tuple[int, int]]:
+    """Join runs of the same way where what lies between has less information than either, and none of the other way."""
     joined = runs[:1]
     for a, b in runs[1:]:
         first, last = joined[-1]
-        between = float(evidence[last:a].sum())
-        least = min(float(evidence[first:last].sum()), float(evidence[a:b].sum()))
+        between = float(information[last:a].sum())
+        least = min(float(information[first:last].sum()), float(information[a:b].sum()))
         if way[first] == way[a] and between < least and not (way[last:a] == -way[a]).any():
             joined[-1] = first, b
         else:
@@ -123,19 +123,21 @@ def _join_runs(runs: list[tuple[int, int]], way: Ints, evidence: Floats) -> list
     return joined
 
 
-def _split(cuts: list[int], evidence: Floats) -> list[int]:
-    """Halve the part with the most evidence until there are enough, or none can be halved."""
-    total = [0.0, *np.cumsum(evidence).tolist()]
+def _split(cuts: list[int], information: Floats) -> list[int]:
+    """Halve the part with the most information until there are enough, or none can be halved."""
+    total = [0.0, *np.cumsum(information).tolist()]
 
     @cache
     def halve(a: int, b: int) -> tuple[float, int] | None:
-        """The evidence of a part and where it is halved, if it can be."""
+        """The information of a part and where it is halved, if it can be."""
         first, last = total[a], total[b]
-        fine = [i for i in range(a + 1, b) if total[i] - first >= LEAST and last - total[i] >= LEAST]
+        fine = [
+            i for i in range(a + 1, b) if total[i] - first >= LEAST_INFORMATION and last - total[i] >= LEAST_INFORMATION
+        ]
         return (last - first, min(fine, key=lambda i: abs(total[i] - (first + last) / 2))) if fine else None
 
-    while len(cuts) <= MOST:
-        halves = [found for pair in pairwise(cuts) if (found := halve(*pair))]
+    while len(cuts) <= MOST_BANDS:
+        halves = [half for pair in pairwise(cuts) if (half := halve(*pair))]
         if not halves:
             break
         cuts = sorted([*cuts, max(halves)[1]])

@@ -7,9 +7,9 @@ import numpy as np
 from truecal.data import Floats
 
 # At p = 1 the Cauchy variable is minus infinity: a single test at 1 would hide any number of small p-values.
-HIGHEST = 0.99
+HIGHEST_P = 0.99
 # The Cauchy variable of p = 0 is infinite; this is nearly the smallest float whose inverse is finite.
-LOWEST = 1e-300
+LOWEST_P = 1e-300
 
 
 def combine_cauchy(p: Floats, weights: Floats | None = None) -> Floats:
@@ -43,8 +43,8 @@ def combine_cauchy(p: Floats, weights: Floats | None = None) -> Floats:
     """
     missing = np.isnan(p)
     given = np.ones(len(p)) if weights is None else weights
-    each = given.reshape(-1, *[1] * (p.ndim - 1)) * ~missing
-    return from_cauchy((each * as_cauchy(np.where(missing, 0.5, p), HIGHEST)).sum(0) / each.sum(0))
+    weight = given.reshape(-1, *[1] * (p.ndim - 1)) * ~missing
+    return from_cauchy((weight * as_cauchy(np.where(missing, 0.5, p), HIGHEST_P)).sum(0) / weight.sum(0))
 
 
 def combine_bonferroni(p: Floats) -> Floats:
@@ -60,7 +60,7 @@ def combine_bonferroni(p: Floats) -> Floats:
 
 def as_cauchy(p: Floats, highest: Floats | float) -> Floats:
     """Return p-values, each at most the highest, as Cauchy variables."""
-    return np.asarray(1 / np.tan(np.pi * np.clip(p, LOWEST, highest)))
+    return np.asarray(1 / np.tan(np.pi * np.clip(p, LOWEST_P, highest)))
 
 
 def from_cauchy(mean: Floats | float) -> Floats:

@@ -107,18 +107,18 @@ class GroupData:
     @property
     def total(self) -> Floats:
         """The two-sided mid-p-value of all positives of each group."""
-        return self._once("total", lambda: self.positives.mid_p(*self.groups.bounds))
+        return self._cached("total", lambda: self.positives.mid_p(*self.groups.bounds))
 
     def every(self, applies: bool) -> Bools:
         """Return the same answer for every group."""
-        return self._once(applies, lambda: np.full(len(self.groups), applies))
+        return self._cached(applies, lambda: np.full(len(self.groups), applies))
 
     def informative(self, least: float) -> Bools:
         """Return the groups of independent rows with at least this information; none if there is a tolerance, of which
         the tests that ask this know nothing."""
         if self.tolerance is not None:
             return self.every(False)
-        return self._once(("informative", least), lambda: self.independent & (self.information >= least))
+        return self._cached(("informative", least), lambda: self.independent & (self.information >= least))
 
     def fill(self, which: Bools, test: Callable[[CellGroups], Floats]) -> Floats:
         """Return the p-values of some of the groups by a test of these alone, and NaN for the others.
@@ -128,14 +128,14 @@ class GroupData:
         count = np.count_nonzero(which)
         if count == len(which):
             return test(self.groups)
-        found = np.full(len(which), np.nan)
+        p_values = np.full(len(which), np.nan)
         if count:
-            found[which] = test(self._once(which.tobytes(), lambda: self.groups.choose(which)))
-        return found
+            p_values[which] = test(self._cached(which.tobytes(), lambda: self.groups.choose(which)))
+        return p_values
 
-    def _once(self, key: object, compute: Callable[[], T]) -> T:
+    def _cached(self, key: object, compute: Callable[[], T]) -> T:
         """What one test asks for first, and others again."""
         if key not in self._known:
             self._known[key] = compute()
-        found: T = self._known[key]
-        return found
+        value: T = self._known[key]
+        return value

@@ -9,14 +9,12 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats
-from truecal.metrics import Design, Direction, centre_odds, normal_quantile
+from truecal.metrics import TINY, Design, Direction, centre_odds, normal_quantile
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 # The share of the information that the variance of the log-odds must exceed: below it all scores are one, and the slope
 # is not identified.
 SPREAD = 1e-9
-# keeps divisions finite if every prediction is 0 or 1
-TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +51,10 @@ class CoxTest:
 
     def p_values(self, data: GroupData) -> Floats:
         """Return the p-value of each group."""
-        found = data.fill(data.informative(self.least_information), _compare_likelihoods)
+        p_values = data.fill(data.informative(self.least_information), _compare_likelihoods)
         if data.design is None:
-            return found
-        return np.where(self._clustered(data), _test_scores(data.groups, data.design), found)
+            return p_values
+        return np.where(self._clustered(data), _test_scores(data.groups, data.design), p_values)
 
     def _clustered(self, data: GroupData) -> Bools:
         """The groups of clustered rows with enough information."""
@@ -78,9 +76,9 @@ def _compare_likelihoods(groups: CellGroups) -> Floats:
     spread = coarse.add(v * x**2) - coarse.add(v * x) ** 2 / coarse.add(v)
     slope = spread > SPREAD * coarse.add(v)
     gain = _kernel.recalibration_gains(x, n, k, coarse.starts, slope)
-    found = np.exp(-gain)  # the tail of chi-squared with 2 degrees of freedom at twice the gain
-    found[~slope] = [math.erfc(math.sqrt(each)) for each in gain[~slope].tolist()]
-    return np.asarray(found)
+    p_values = np.exp(-gain)  # the tail of chi-squared with 2 degrees of freedom at twice the gain
+    p_values[~slope] = [math.erfc(math.sqrt(log_ratio)) for log_ratio in gain[~slope].tolist()]
+    return np.asarray(p_values)
 
 
 def _test_scores(groups: CellGroups, design: Design) -> Floats:
@@ -91,12 +89,12 @@ def _test_scores(groups: CellGroups, design: Design) -> Floats:
     one = ~(groups.add(v * x**2) > SPREAD * groups.add(v))
     determinant = np.where(one, 1.0, np.maximum(s00 * s11 - s01**2, 1e-12 * s00 * s11))
     statistic = (s11 * u0**2 - 2 * s01 * u0 * u1 + s00 * u1**2) / determinant
-    freedom = design.whole.freedom
+    freedom = design.total.freedom
     with np.errstate(invalid="ignore"):
-        found = np.exp(-np.log1p(statistic / freedom) * freedom / 2)  # the tail of F with 2 degrees of freedom above
+        p_values = np.exp(-np.log1p(statistic / freedom) * freedom / 2)  # the tail of F with 2 degrees of freedom above
     level = np.sqrt(u0**2 / np.maximum(groups.add(v), TINY))
     tails = np.array([math.erfc(z / math.sqrt(2)) / 2 for z in level.tolist()])
-    return np.where(one, 2 * design.whole.apply(tails), found)
+    return np.where(one, 2 * design.total.apply(tails), p_values)
 
 
 def find_slope_directions(data: GroupData, p_values: Floats, level: float) -> list[Direction | None]:
@@ -105,7 +103,7 @@ def find_slope_directions(data: GroupData, p_values: Floats, level: float) -> li
     Cox's p-value and the slope alone must show it, and the predictions on both sides of the middle must lean that way.
     """
     groups, design = data.groups, data.design
-    found, clear = np.zeros(len(groups)), p_values <= level
+    signs, clear = np.zeros(len(groups)), p_values <= level
     if clear.any():
         chosen = groups.choose(clear) if design is None else groups
         surplus, v, x = centre_odds(chosen)
@@ -113,6 +111,6 @@ def find_slope_directions(data: GroupData, p_values: Floats, level: float) -> li
         z = chosen.add(surplus * x) / np.sqrt(np.maximum(variance, TINY))
         below, above = (chosen.add(np.where(side, surplus, 0.0)) for side in (x < 0, x > 0))
         shown = (np.abs(z) >= normal_quantile(level / 2)) & (below * z < 0) & (above * z > 0)
-        found[clear] = (np.sign(z) * shown)[slice(None) if design is None else clear]
+        signs[clear] = (np.sign(z) * shown)[slice(None) if design is None else clear]
     codes = {-1.0: Direction.OVERCONFIDENT, 0.0: None, 1.0: Direction.UNDERCONFIDENT}
-    return [codes[each] for each in found.tolist()]
+    return [codes[sign] for sign in signs.tolist()]

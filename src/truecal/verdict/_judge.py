@@ -51,15 +51,15 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
     'miscalibrated'
     """
     (verdict,) = judge_all([cells], significance, tolerance)
-    return divide(verdict, cells)
+    return add_bands(verdict, cells)
 
 
-def divide(verdict: Verdict, cells: CellSums) -> Verdict:
+def add_bands(verdict: Verdict, cells: CellSums) -> Verdict:
     """A verdict with all predictions in ranges of scores: they have a direction only where it is off."""
-    ranges = find_score_bands(cells, verdict.significance, verdict.tolerance)
+    bands = find_score_bands(cells, verdict.significance, verdict.tolerance)
     if verdict.status != Status.MISCALIBRATED:
-        ranges = tuple(replace(found, direction=None, proven=False) if found.proven else found for found in ranges)
-    return replace(verdict, bands=ranges)
+        bands = tuple(replace(band, direction=None, proven=False) if band.proven else band for band in bands)
+    return replace(verdict, bands=bands)
 
 
 def judge_all(
@@ -96,25 +96,25 @@ def _judge_batch(
     detectable = _find_detectable(groups, level, tolerance)
     columns = [column.tolist() for column in (p_value, groups.add(groups.cells.n), contradicted, *detectable)]
     counts = count_positives(groups, *groups.bounds, level)
-    named, shared = list_by_group(tests, len(groups)), _describe_clusters(groups, data.design)
+    named, shared = list_by_group(tests, len(groups)), _count_clusters(groups, data.design)
     slopes: list[Direction | None] = [None] * len(groups)
     if "cox" in tests:
         slopes = find_slope_directions(data, tests["cox"], level)
-    for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect), slope in zip(
+    for p, n, wrongs, detectable_all, above, below, count, group_tests, errors, (clusters, effect), slope in zip(
         *columns, counts, named, local, shared, slopes, strict=True
     ):
-        powerful = Status.CONSISTENT if found <= FACTOR else Status.INCONCLUSIVE
+        powerful = Status.CONSISTENT if detectable_all <= FACTOR else Status.INCONCLUSIVE
         yield Verdict(
             status=Status.MISCALIBRATED if p <= level else powerful,
             p_value=p,
             significance=level,
-            tests=own,
+            tests=group_tests,
             n=n,
             observed=count.observed,
             expected=count.expected,
             contradicted=wrongs,
             odds_ratio=count.factor,
-            detectable=found,
+            detectable=detectable_all,
             detectable_above=above,
             detectable_below=below,
             local=errors,
@@ -142,7 +142,7 @@ def _find_detectable(groups: CellGroups, level: float, tolerance: Tolerance | No
     return power.detectable((1, -1)), above, below
 
 
-def _describe_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
+def _count_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
     """The number of clusters of each group, and its design effect."""
     clusters = groups.cells.clusters
     if clusters is None:

@@ -9,15 +9,14 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats
+from truecal.metrics import TINY
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 # The shape of a gamma distribution is 4 / skewness^2: from 10,000 on it is as good as normal, and without skewness it
 # would be infinite.
 EVEN = 0.02
 # one minus a tail has an error of this size
-LEAST_TAIL = 1e-16
-# keeps divisions finite if every prediction is 0 or 1
-TINY = 1e-300
+TAIL_ROUNDING = 1e-16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class OddsRatioTest:
 
     def applies(self, data: GroupData) -> Bools:
         """Return the groups of independent rows with enough information about the odds ratio."""
-        if not data.groups.cells.sampling.flips:
+        if not data.groups.cells.sampling.noisy:
             return data.every(False)
         _, _, information = _weigh(data.groups)
         return data.informative(self.least_information) & (information >= self.least_information)
@@ -59,7 +58,7 @@ class OddsRatioTest:
 def _weigh(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
     """The derivative of p' by the log-odds and p' (1 - p') of each cell, and the information of each group."""
     cells, sampling = groups.cells, groups.cells.sampling
-    p, v = sampling.predicted(cells.p), np.maximum(cells.q * (1 - cells.q), TINY)
+    p, v = sampling.to_population(cells.p), np.maximum(cells.q * (1 - cells.q), TINY)
     slope = np.asarray(sampling.slope(p) * p * (1 - p))
     return slope, v, groups.add(cells.n * slope**2 / v)
 
@@ -77,5 +76,5 @@ def _skewed_p_values(z: Floats, skewness: Floats) -> Floats:
     even = np.abs(skewness) < EVEN
     shape = 4 / np.where(even, 1.0, skewness) ** 2
     tail = _kernel.gamma_tails(shape, shape + np.sqrt(shape) * np.copysign(1.0, skewness) * z)
-    normal = np.array([math.erfc(abs(each) / math.sqrt(2)) for each in z.tolist()])
-    return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), LEAST_TAIL))
+    normal = np.array([math.erfc(abs(deviation) / math.sqrt(2)) for deviation in z.tolist()])
+    return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), TAIL_ROUNDING))

@@ -14,6 +14,7 @@ from truecal._errors import option
 from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
 from truecal.metrics import (
     MOST_ROWS,
+    POWER,
     Design,
     Level,
     Spread,
@@ -23,25 +24,24 @@ from truecal.metrics import (
     check_significance,
     find_rates,
     is_number,
-    move_chances,
     normal_quantile,
+    shift_probabilities,
 )
 
-POWER = 0.8  # as studies are usually planned
 FIFTH = 0.2  # of the information: the range of scores that errors confined to some of them are planned for
 # Which share of the significance a total has in each tail, and that of a fifth: the combination of tests leaves one of
 # them about half of the level, and a scan divides its own among windows. study/plan.py measures the power that follows.
 TOTAL_TAILS, FIFTH_TAILS = 4, 148
-LARGEST = math.log(1e6)  # the largest log-factor that is looked for
+LARGEST_LOG_RATIO = math.log(1e6)  # the largest log-factor that is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OddsShiftPower:
-    """What a factor on the odds would change in each of some groups: the positives expected, and their variance.
+    """The effect of an odds ratio on the expected positives of each group, and on their variance.
 
-    The verdict finds an error of all odds where their total leaves z_(1 - a / 4) standard deviations, and one that is
-    confined to a fifth of the evidence where that fifth's total leaves z_(1 - a / 148), a the significance: the scans
-    look at many fifths. Factors are given by their logarithms, one for each group.
+    With significance a, the verdict detects a common odds ratio if the total number of positives deviates by more than
+    z_(1 - a / 4) standard deviations. An error confined to a fifth of the information must deviate by z_(1 - a / 148)
+    in that fifth, because the scans test many fifths. Odds ratios are given by their logarithms, one for each group.
     """
 
     n: Floats
@@ -51,7 +51,7 @@ class OddsShiftPower:
     v: Floats  # of each group
     whole: Floats  # the standard deviations that the total must leave, and that of a fifth
     fifth: Floats
-    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the evidence
+    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the information
     sampling: Sampling = NO_SAMPLING
 
     @classmethod
@@ -59,7 +59,7 @@ class OddsShiftPower:
         # cells of 7 bits are near enough: q differs by less than a part in 64 within each
         coarse = groups.coarse.coarsen(7)
         design = Design.of(groups)
-        spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
+        spreads = (None, None) if design is None else (design.total, _find_fifths(groups, design))
         (whole, one), (fifth, other) = (
             _find_limits(spread, significance / tails, len(groups))
             for tails, spread in zip((TOTAL_TAILS, FIFTH_TAILS), spreads, strict=True)
@@ -75,13 +75,15 @@ class OddsShiftPower:
 
     def moved(self, tolerance: Tolerance, *, up: bool) -> OddsShiftPower:
         """The same with predictions raised or lowered by a tolerance, where errors beyond it begin."""
-        q = move_chances(self.q, self.upper, self.sampling, tolerance, up)
+        q = shift_probabilities(self.q, self.upper, self.sampling, tolerance, up)
         return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
 
     def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
-        """The factors beyond a tolerance that are found with a probability of 80 %: on all odds, up or down, and on
-        those of a fifth of the evidence, up, and down. There is nothing to find where the tolerance takes all to 0 or
-        to 1."""
+        """The minimum detectable odds ratios beyond a tolerance (80% power).
+
+        They are: on all predictions, in both directions; on a fifth of the information, up; and down. Nothing is
+        detectable, and 1 is returned, if the tolerance moves every prediction to 0 or to 1.
+        """
         ways = [(self.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
         nothing = [(moved.v == 0) & (self.v > 0) for moved, _ in ways]
         (up, down), fifths = (
@@ -95,44 +97,46 @@ class OddsShiftPower:
 
     def expected(self, log_factor: Floats) -> Floats:
         """The positives expected with all odds multiplied by a factor."""
-        own = self.n * np.where(self.upper, 1 - self.q, self.q)
-        return np.asarray(np.add.reduceat(own, self.starts[:-1]) + self._change(log_factor)[0])
+        positives = self.n * np.where(self.upper, 1 - self.q, self.q)
+        return np.asarray(np.add.reduceat(positives, self.starts[:-1]) + self._change(log_factor)[0])
 
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
-        """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
-        whichever of the signs its logarithm has; infinite beyond a million."""
+        """The minimum odds ratio, on all predictions or on a fifth of the information, detected with this power.
+
+        It holds for every sign of the logarithm in `signs`; infinite above a million.
+        """
         share, threshold, effect = self._look(fifth)
         reach = math.sqrt(share) / np.sqrt(effect)
         wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
-        if not self.sampling.flips:
+        if not self.sampling.noisy:
             cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
-            found = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
-            return np.where(self.v == 0, np.inf, np.exp(found))
+            log_ratios = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST_LOG_RATIO)
+            return np.where(self.v == 0, np.inf, np.exp(log_ratios))
 
         def missed(log_factor: Floats) -> Bools:
-            found = np.zeros(len(self.v), dtype=np.bool_)
+            too_weak = np.zeros(len(self.v), dtype=np.bool_)
             for sign in signs:
                 change, spread = self._change(sign * log_factor)
-                found |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
-            return found
+                too_weak |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
+            return too_weak
 
         return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
         """The fewest rows of one group's scores in which a factor is found with this probability."""
         share, threshold, effect = self._look(fifth)
-        change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
+        change, spread = (float(values[0]) for values in self._change(np.full(1, log_factor)))
         z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
 
     def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
-        """The share of the evidence that is looked at, how many standard deviations it must leave, and its design
+        """The share of the information that is looked at, how many standard deviations it must leave, and its design
         effect."""
         return (FIFTH, self.fifth, self.effects[1]) if fifth else (1.0, self.whole, self.effects[0])
 
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
-        if self.sampling.flips:
+        if self.sampling.noisy:
             change, spread = self._change_flipped(log_factor)
         else:
             change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
@@ -140,12 +144,12 @@ class OddsShiftPower:
 
     def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """The same where the odds are those of predictions whose labels may be flipped."""
-        seen = np.where(self.upper, 1 - self.q, self.q)
-        p = self.sampling.predicted(seen)
+        q = np.where(self.upper, 1 - self.q, self.q)
+        p = self.sampling.to_population(q)
         grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
-        moved = self.sampling.seen(grown / (1 - p + grown))
+        moved = self.sampling.to_sampled(grown / (1 - p + grown))
         change, spread = (
-            np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
+            np.add.reduceat(self.n * column, self.starts[:-1]) for column in (moved - q, moved * (1 - moved))
         )
         return change, spread
 
@@ -159,7 +163,7 @@ def _find_limits(spread: Spread | None, level: float, groups: int) -> tuple[Floa
 
 
 def _find_fifths(groups: CellGroups, design: Design) -> Spread:
-    """The spread of the fifth of each group's evidence that has the largest design effect."""
+    """The spread of the fifth of each group's information that has the largest design effect."""
     v = groups.cells.v
     middle = np.cumsum(v) - v / 2
     before, total = (groups.repeat(column) for column in (middle[groups.starts[:-1]], groups.add(v)))
@@ -167,10 +171,10 @@ def _find_fifths(groups: CellGroups, design: Design) -> Spread:
     new = np.diff(part, prepend=-1) != 0
     new[groups.starts[:-1]] = True
     begin = np.flatnonzero(new)
-    found = design.spread(begin, np.append(begin[1:], len(v)))
+    spreads = design.spread(begin, np.append(begin[1:], len(v)))
     owner = groups.owners(begin)
-    largest = np.lexsort((-found.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
-    return Spread(found.effect[largest], found.freedom[largest])
+    largest = np.lexsort((-spreads.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
+    return Spread(spreads.effect[largest], spreads.freedom[largest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +192,12 @@ class Plan:
         given.
     rows, fifth_rows : int, int or None
         The rows it takes, or those given; and the rows it takes where the factor is on the odds of a fifth of the
-        evidence alone, some range of neighbouring predictions.
+        information alone, some range of neighbouring predictions.
     above, below : float
         What `rows` rows find: all odds multiplied by `above` or more, and divided by `below` or more. Infinite where
         nothing is found.
     fifth_above, fifth_below : float
-        The same for an error that is confined to a fifth of the evidence.
+        The same for an error that is confined to a fifth of the information.
 
     Examples
     --------
@@ -229,7 +233,7 @@ def plan(
     """Plan how many rows the verdict needs to find an error, or say what it finds in a number of rows.
 
     The error is on all odds at once, the kind that a change of prevalence makes, or confined to a fifth of the
-    evidence. Rows are taken as independent.
+    information. Rows are taken as independent.
 
     Parameters
     ----------
@@ -258,20 +262,20 @@ def plan(
         names = ", ".join(option(name) for name in ("factor", "ratio"))
         raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
     row = _read_predictions(y_prob, significance)
-    mean, fifth_rows = _expect(row), None
+    mean, fifth_rows = _expected_positives(row), None
     if rows is None:
         if factor is None:
-            factor = _find_factor(row, _read_change("ratio", ratio))
+            factor = _solve_odds_ratio(row, _read_change("ratio", ratio))
         factor = _read_change("factor", factor)
-        ratio = _expect(row, math.log(factor)) / mean if ratio is None else ratio
+        ratio = _expected_positives(row, math.log(factor)) / mean if ratio is None else ratio
         rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
     elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
         raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
     there = row.resized(rows)
-    found = (
+    detectable = (
         float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
     )
-    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *found)
+    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *detectable)
 
 
 def required_rows(
@@ -293,14 +297,14 @@ def required_rows(
         return None
     ways = [(here if tolerance is None else here.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
     needed = [way.rows_needed(sign * math.log(factor), POWER) for way, sign in ways if way.v[0] > 0]
-    rows, told, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
-    varied = math.sqrt(max(0.0, float(here.n @ told**2) * n / float(here.n @ told) ** 2 - 1))
+    rows, information, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
+    varied = math.sqrt(max(0.0, float(here.n @ information**2) * n / float(here.n @ information) ** 2 - 1))
     rows = math.ceil(rows * (1 + 2 * varied * math.sqrt(1 / n + 1 / rows)))
     step = int(10 ** max(0, len(str(rows)) - 2))
     return math.ceil(rows / step) * step
 
 
-def _expect(row: OddsShiftPower, log_factor: float = 0.0) -> float:
+def _expected_positives(row: OddsShiftPower, log_factor: float = 0.0) -> float:
     return float(row.expected(np.full(1, log_factor))[0])
 
 
@@ -328,26 +332,26 @@ def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
     return OddsShiftPower.of(CellGroups.of([cells]), significance).resized(1)
 
 
-def _find_factor(row: OddsShiftPower, ratio: float) -> float:
+def _solve_odds_ratio(row: OddsShiftPower, ratio: float) -> float:
     """The factor on all odds that multiplies the positives expected by a ratio."""
-    sign, wanted = 1 if ratio > 1 else -1, ratio * _expect(row)
-    found = math.inf
+    sign, wanted = 1 if ratio > 1 else -1, ratio * _expected_positives(row)
+    log_ratio = math.inf
     if ratio != 1:
-        found = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
-    if math.isinf(found):
+        log_ratio = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
+    if math.isinf(log_ratio):
         raise ValueError(
             f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
-            f"mean prediction of {_expect(row):.4g}."
+            f"mean prediction of {_expected_positives(row):.4g}."
         )
-    return math.exp(sign * found)
+    return math.exp(sign * log_ratio)
 
 
 def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:
     """The log-factors from which on nothing is missed, of so many groups at once; infinite beyond the largest."""
-    never = missed(np.full(size, LARGEST))
+    never = missed(np.full(size, LARGEST_LOG_RATIO))
     low, high = np.zeros(size), np.ones(size)
-    while (more := ~never & (high < LARGEST) & missed(high)).any():
-        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST), high)
+    while (more := ~never & (high < LARGEST_LOG_RATIO) & missed(high)).any():
+        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST_LOG_RATIO), high)
     while (open_ := ~never & (high - low > precision * high)).any():
         middle = (low + high) / 2
         far = missed(middle)

@@ -10,7 +10,7 @@ import numpy as np
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats, Ints
 from truecal.metrics import Design
-from truecal.verdict._combine import HIGHEST, as_cauchy, from_cauchy
+from truecal.verdict._combine import HIGHEST_P, as_cauchy, from_cauchy
 from truecal.verdict._component import GroupData
 
 # Windows overlap and levels repeat each other: without this factor on its p-value a scan at 5 % rejects 6 to 8 % of
@@ -75,7 +75,7 @@ class ScanTest:
 
 SCAN_INFORMATION = ScanTest(
     name="scan_information",
-    title="ranges of equal evidence",
+    title="score windows of equal information",
     statistic="a scan: halves, quarters, eighths, ... of the information, each two neighbours a window, each "
     "window by its exact mid-p",
     looks_for="errors in any score window, with equal information in each",
@@ -83,7 +83,7 @@ SCAN_INFORMATION = ScanTest(
 )
 SCAN_ROWS = ScanTest(
     name="scan_rows",
-    title="ranges of equally many rows",
+    title="score windows of equally many rows",
     statistic="the same scan in rows, windows of at least max(20, N^(2/3) / 8) rows: it finds errors near 0 and 1, "
     "where there is little information",
     looks_for="errors in any score window, with equally many rows in each",
@@ -100,11 +100,11 @@ def _scan(data: GroupData, column: Floats, smallest: Floats) -> Floats:
     sizes = np.diff(np.append(first, len(begin)))
     p = _test_windows(data, begin, end, first[_first_levels(group, groups)])
     # no window may weigh more against the rest than a test at the highest p-value does
-    highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
+    highest = np.repeat(1 - (1 - HIGHEST_P) / sizes, sizes)
     means = np.add.reduceat(as_cauchy(p, highest), first) / sizes
-    found = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
+    combined = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
     several = np.bincount(group, sizes, len(groups)) > 1
-    return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)
+    return np.minimum(np.where(several, OVERLAP, 1.0) * combined, 1.0)
 
 
 def _first_levels(group: Ints, groups: CellGroups) -> Ints:

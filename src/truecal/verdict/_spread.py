@@ -8,7 +8,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats
-from truecal.verdict._combine import HIGHEST, as_cauchy, from_cauchy
+from truecal.verdict._combine import HIGHEST_P, as_cauchy, from_cauchy
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 # The least information of a part whose squared error is summed: smaller ones have so few likely outcomes that three
@@ -53,5 +53,5 @@ def _test_squares(groups: CellGroups) -> Floats:
     cells, count = groups.cells, len(groups)
     p, group = _kernel.square_tails(cells.n, cells.q, cells.v, cells.surplus, cells.upper, groups.starts, SMALLEST)
     levels = np.bincount(group, minlength=count)
-    means = np.bincount(group, as_cauchy(p, HIGHEST), count) / np.maximum(levels, 1)
+    means = np.bincount(group, as_cauchy(p, HIGHEST_P), count) / np.maximum(levels, 1)
     return np.where(levels > 0, from_cauchy(means), 1.0)

@@ -195,7 +195,7 @@ def _describe_unproven(result: CheckResult) -> str:
 
 
 def _describe_few_resamples(result: CheckResult) -> str:
-    details, draws, needed = result.details, result.details.replicates or 0, result.details.needed or 0
+    details, draws, needed = result.details, result.details.draws or 0, result.details.needed or 0
     if result.rule.kind == "p_value":
         smallest = min(details.adjusted / (draws + 1), 1.0)
         return (
@@ -283,7 +283,7 @@ def _name_number(result: CheckResult) -> str:
     if kind == "upper":
         return f"the upper end of the {_format_confidence(result)} CI of {name}"
     if kind == "excess":
-        drawn = "" if details.replicates is None else f" ({plural(details.replicates, 'null draw')})"
+        drawn = "" if details.draws is None else f" ({plural(details.draws, 'null draw')})"
         return f"{name} minus its null mean{drawn}"
     if kind == "p_value":
         adjusted = f", adjusted for {details.adjusted:,} {_name_groups(result)}," * (details.adjusted > 1)

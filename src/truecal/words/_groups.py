@@ -298,7 +298,7 @@ def explain_comparison(table: Comparison) -> list[tuple[str, str]]:
     best = sorted({f"{metric.best:g}" for metric in table.metrics.values() if metric.bad == "both"})
     distance = f"; of distances from {join_words(best)} if that is the best value" if best else ""
     inverse = ", unless higher is better" * any(metric.bad == "low" for metric in table.metrics.values())
-    count = plural(int(table.replicates[0]), "resample")
+    count = plural(int(table.resamples[0]), "resample")
     return [
         *explain_metrics(table.metrics),
         ("difference", f"{first} minus {second}{distance}. Below 0, {first} is better{inverse}"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from truecal._text import plural
-from truecal.data import NAMED, Note, NoteCode, Reason, ReasonKind, RowCounts
+from truecal.data import NAMED_FILES, Note, NoteCode, Reason, ReasonKind, RowCounts
 
 Values = Mapping[str, Any]
 KINDS = {
@@ -78,8 +78,8 @@ def describe_dropped(row_counts: RowCounts) -> str:
         ((name, each) for name, each in row_counts.files.items() if each.n_dropped),
         key=lambda entry: (-entry[1].share_dropped, -entry[1].n_dropped, entry[0]),
     )
-    named = [(name, each.n_dropped, each.read) for name, each in files[:NAMED]]
-    return describe_reasons(row_counts.dropped) + _describe_files(named, len(files) - NAMED)
+    named = [(name, each.n_dropped, each.read) for name, each in files[:NAMED_FILES]]
+    return describe_reasons(row_counts.dropped) + _describe_files(named, len(files) - NAMED_FILES)
 
 
 def _describe_files(named: Iterable[tuple[str, int, int]], more: int) -> str:

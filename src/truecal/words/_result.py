@@ -148,7 +148,7 @@ def format_null_p(null: NullDistribution) -> str:
     """Return the p-value under calibration; the smallest that the draws allow is a bound."""
     if math.isnan(null.p_value):
         return "undefined"
-    floor = 1 / (null.replicates + 1)
+    floor = 1 / (null.draws + 1)
     return f"\N{LESS-THAN OR EQUAL TO} {floor:.2g}" if null.p_value <= 1.000001 * floor else f"{null.p_value:.2g}"
 
 
@@ -189,7 +189,7 @@ def describe_metric(result: Result, name: str) -> str:
 def explain_value(result: Result, name: str) -> list[str]:
     """Return what is known of a value: its direction, bounds within cells, null distribution and interval."""
     metric, lines = result.metrics[name], []
-    shared = metric.rejection is not None and metric.rejection.whose == "predictions"
+    shared = metric.rejection is not None and metric.rejection.share_of == "predictions"
     if shared and result.values[name] > 0 and not result.weighted:  # the tables have no weights
         too_low, too_high = result.direction(name)
         lines.append(f"{100 * too_low:.2f}% too low, {100 * too_high:.2f}% too high")
@@ -221,7 +221,7 @@ def explain_result(result: Result) -> list[tuple[str, str]]:
             )
         )
     if result.nulls:
-        draws = plural(next(iter(result.nulls.values())).replicates, "simulation")
+        draws = plural(next(iter(result.nulls.values())).draws, "simulation")
         terms.append(("if calibrated", f"the mean of {draws}: labels simulated from the predictions"))
         terms.append(("p", "the share of simulations as extreme; two-sided for log loss, Brier score and net benefit"))
     if result.intervals:
