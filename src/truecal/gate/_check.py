@@ -22,7 +22,7 @@ from truecal.analysis import (
     compare,
     evaluate,
     find_score_threshold,
-    is_whole,
+    is_unrestricted,
     keep_above,
     raise_for_data,
     recalibrate_observations,
@@ -169,7 +169,7 @@ class _Rows:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
         verdicts = judge_all(cells, level, self.options["tolerance"])
-        complete = is_whole(self.options)
+        complete = is_unrestricted(self.options)
         return [replace(verdict, outcome=self.outcome, complete=complete) for verdict in verdicts]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
