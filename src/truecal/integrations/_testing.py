@@ -1,4 +1,4 @@
-"""An assertion for tests of a model, with the verdict where it fails."""
+"""An assertion for tests of a model, which shows the check results if it fails."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def assert_calibrated(
     pos_label: Any = None,
     **options: Any,
 ) -> None:
-    """Raise an AssertionError unless predictions pass the gate; it says what was found, and where.
+    """Raise an AssertionError, with the check results, unless predictions pass the gate.
 
     Parameters
     ----------
     y_true, y_prob : columns of values
-        Labels and predicted probabilities of the positive one.
+        Labels and predicted probabilities of the positive label.
     rules : path or rules, optional
-        As `truecal.check` takes them; by default the verdict must be "consistent".
+        As in `truecal.check`; by default the verdict must be "consistent".
     allow_inconclusive : bool
-        Whether too few rows to tell are let through, without `rules`.
+        Whether an inconclusive verdict passes; only without `rules`.
     pos_label : optional
         The positive label; every other one is negative.
     options
-        Those of `truecal.check`.
+        The options of `truecal.check`.
 
     Examples
     --------
