@@ -132,17 +132,17 @@ def verdict_section() -> list[str]:
         "p <= 0.01": "verdict at 0.01",
         "five <= 0.01": "five at 0.01",
     }
-    said = ("off, x 1.5", "consistent, x 1.5", "off, / 1.5", "consistent, / 1.5")
-    kept = ("right, off", "x 1.1, off", "x 0.9, off", "x 1.2, off")
+    statuses = ("miscalibrated, x 1.5", "consistent, x 1.5", "miscalibrated, / 1.5", "consistent, / 1.5")
+    tolerated = {f"{rate}, miscalibrated": rate for rate in ("calibrated", "x 1.1", "x 0.9", "x 1.2")}
     return [
         text,
         across(size, {"p <= 0.05": 100, "p <= 0.01": 100}),
         POWER.format(sets=power[0]["sets"], five=span(size, "five <= 0.05")["mean"], ours=at_5["mean"]),
         listed(power, ["error"], found),
         CONSISTENT,
-        listed(read_rows("verdict_consistent"), ["predictions", "rows"], {key: key for key in said}),
+        listed(read_rows("verdict_consistent"), ["predictions", "rows"], {key: key for key in statuses}),
         TOLERANCE,
-        listed(read_rows("verdict_tolerance"), ["predictions", "rows"], {key: key for key in kept}),
+        listed(read_rows("verdict_tolerance"), ["predictions", "rows"], tolerated),
     ]
 
 
@@ -158,7 +158,7 @@ def gate_section() -> list[str]:
     ]
 
 
-GROUP_COLUMNS = ("some segment off", "the gate fails")
+GROUP_COLUMNS = ("some segment miscalibrated", "the gate fails")
 
 
 def segments_section() -> list[str]:
@@ -176,7 +176,7 @@ def segments_section() -> list[str]:
     ]
     found = [row | {"expected": f"{float(row['expected']):.1f}"} for row in power]
     return [
-        GROUPS.format(**span(rows, "some segment off")),
+        GROUPS.format(**span(rows, "some segment miscalibrated")),
         table(["predictions", "segments", "rows", *GROUP_COLUMNS], body),
         BAD_SEGMENT,
         listed(found, ["error", "predictions", "rows", "expected"], {"found": "found"}),
@@ -190,7 +190,7 @@ def drift_section() -> list[str]:
     words = [word for word in WORDS if any(float(row[word]) > 0 for row in rows)]
     right = [row for row in rows if row["error"] == "none"]
     called = [row | {"miscalibrated": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
-    heads = {word: word for word in (*words, "some window off")}
+    heads = {word: word for word in (*words, "some period miscalibrated")}
     return [DRIFT.format(**span(called, "miscalibrated")), listed(rows, ["predictions", "rows", "error"], heads)]
 
 
@@ -263,13 +263,13 @@ def values_table() -> str:
         [
             r["model"],
             f"{100 * float(r['prevalence']):g} %",
-            f"{float(r['tce value']):.1f} ({float(r['tce by chance']):.1f})",
-            f"{float(r['ece value']):.5f} ({float(r['ece by chance']):.5f})",
+            f"{float(r['tce value']):.1f} ({float(r['tce null mean']):.1f})",
+            f"{float(r['ece value']):.5f} ({float(r['ece null mean']):.5f})",
             f"{float(r['slope']):.2f}",
         ]
         for r in rows
     ]
-    return table(["model", "positives", "TCE, % (by chance)", "ECE (by chance)", "slope"], body)
+    return table(["model", "positives", "TCE, % (null mean)", "ECE (null mean)", "slope"], body)
 
 
 def end_numbers() -> dict[str, str]:
@@ -352,8 +352,8 @@ def differences_table() -> str:
     return table(["world", "N", "over fresh", *(f"`{name}`" for name in names)], body)
 
 
-def watch_section() -> list[str]:
-    rows, delays = read_rows("watch"), read_rows("watch_delay")
+def monitor_section() -> list[str]:
+    rows, delays = read_rows("monitor"), read_rows("monitor_delay")
     level = [[r["predictions"], r["rows a day"], r["sets"], f"{100 * float(r['alarm']):.1f} %"] for r in rows]
     soon = [
         [
@@ -384,7 +384,7 @@ def watch_section() -> list[str]:
                     f"{100 * float(r['alarm']):.1f} %",
                     f"{100 * float(r['found']):.0f} %",
                 ]
-                for r in read_rows("watch_customers")
+                for r in read_rows("monitor_customers")
             ],
         ),
     ]
@@ -418,8 +418,8 @@ def slices_section() -> list[str]:
     return [SLICES, table(heads, body), SLICES_CLUSTERS, shown]
 
 
-def remedy_section() -> list[str]:
-    rows = read_rows("remedy")
+def recalibration_section() -> list[str]:
+    rows = read_rows("recalibration")
     worlds, kinds = (list(dict.fromkeys(r[key] for r in rows)) for key in ("world", "kind"))
     found = {(r["world"], r["kind"]): r for r in rows}
     excess = {world: [float(found[world, kind]["excess"]) for kind in kinds] for world in worlds}
@@ -455,18 +455,18 @@ def remedy_section() -> list[str]:
     )
     heads = ["world", "set on", "rows", "data sets", *kinds, "over best", "in numbers", "said to help"]
     shown = [text, table(heads, body)]
-    if has_rows("remedy_clusters"):
+    if has_rows("recalibration_clusters"):
         names = ["labels", "correlation", "rows", "size", "positives", "sets"]
-        shown += [REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "said to help"})]
-    if has_rows("remedy_windows"):
-        names = ["windows", "rows", "positives", "odds later", "sets"]
-        shown += [REMEDY_WINDOWS, listed(read_rows("remedy_windows"), names, {"moved": "said to move"})]
+        shown += [REMEDY_CLUSTERS, listed(read_rows("recalibration_clusters"), names, {"helped": "helps"})]
+    if has_rows("recalibration_periods"):
+        names = ["periods", "rows", "positives", "odds later", "sets"]
+        shown += [REMEDY_WINDOWS, listed(read_rows("recalibration_periods"), names, {"changed": "change found"})]
     return shown
 
 
 def rows_section() -> list[str]:
     """Models whose rows are sampled, flipped or late: how often right ones and wrong ones are off, by prevalence."""
-    level, power = read_rows("labelling_level"), read_rows("labelling_power")
+    level, power = read_rows("sampling_level"), read_rows("sampling_power")
 
     def by_prevalence(rows: list[dict[str, str]], names: tuple[str, ...]) -> str:
         kinds, prevalences = (list(dict.fromkeys(r[key] for r in rows)) for key in ("rows are", "prevalence"))
@@ -500,7 +500,7 @@ def rows_section() -> list[str]:
         ROWS.format(
             sets=name_sets(level), error=" or ".join(f"{196 * (0.05 * 0.95 / n) ** 0.5:.1f}" for n in count_sets(level))
         ),
-        by_prevalence(level, ("off at 0.05",)),
+        by_prevalence(level, ("miscalibrated at 0.05",)),
         ROWS_POWER.format(sets=power[0]["sets"], flipped=name_sets(flipped), **shares),
         by_prevalence(power, ("found", "without", "as counted", "weighted alone")),
         *rare_section(),
@@ -509,9 +509,9 @@ def rows_section() -> list[str]:
 
 def rare_section() -> list[str]:
     """Flipped labels of rare positives, with odds off both ways."""
-    if not has_rows("labelling_rare"):
+    if not has_rows("sampling_rare"):
         return []
-    rows = read_rows("labelling_rare")
+    rows = read_rows("sampling_rare")
     lines: dict[tuple[str, int], dict[str, Row]] = {}
     for r in rows:
         lines.setdefault((r["rows are"], int(r["rows"])), {})["up" if float(r["odds"]) > 1 else "down"] = r
@@ -658,9 +658,9 @@ def main() -> None:
             *gate_section(),
             *segments_section(),
             *drift_section(),
-            *watch_section(),
+            *monitor_section(),
             *slices_section(),
-            *remedy_section(),
+            *recalibration_section(),
             *rows_section(),
             *clusters_section(),
             SIZES,
