@@ -1,5 +1,5 @@
-"""Segments: how often any of 12, 20 or 500 calibrated ones is called miscalibrated, or fails the gate; and how often one
-miscalibrated segment of 20 is detected."""
+"""Segments: how often any of 12, 20 or 500 calibrated ones is called miscalibrated, or fails the gate; and how often
+one miscalibrated segment of 20 is detected."""
 
 from __future__ import annotations
 
