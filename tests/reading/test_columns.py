@@ -49,12 +49,12 @@ def test_what_is_given_stays():
     columns = {"a": LABEL, "b": LABEL, "c": SCORE, "d": SCORE}
     assert guess(columns, label="a", score="c") == ("a", "c")
     found = truecal.reading.infer_columns(polars.DataFrame({"a": LABEL, "c": SCORE, "d": SCORE}), score=["d"])
-    assert (found.label, found.scores, found.guessed) == ("a", ("d",), ("label",))
+    assert (found.label, found.scores, found.inferred) == ("a", ("d",), ("label",))
 
 
 def test_other_candidates_are_told():
     found = truecal.reading.infer_columns(polars.DataFrame({"y": LABEL, "p": SCORE, "q": SCORE}))
-    assert (found.scores, found.guessed, found.others) == (("p",), ("label", "score"), ("q",))
+    assert (found.scores, found.inferred, found.others) == (("p",), ("label", "score"), ("q",))
 
 
 def test_recalibrated_predictions_come_before_the_original_ones():

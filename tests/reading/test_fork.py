@@ -67,6 +67,7 @@ def test_a_forked_process_does_not_hang(tmp_path, before, refused):
             assert 'get_context("spawn")' in answer
     assert (
         refused
-        or " ".join(answers) == "'Observations' 'Observations' 'Observations' 'DataFrame' 'list' 'Files' 'Guess'"
+        or " ".join(answers)
+        == "'Observations' 'Observations' 'Observations' 'DataFrame' 'list' 'Files' 'InferredColumns'"
     )
     assert len(answers) == 7

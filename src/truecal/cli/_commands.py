@@ -1041,7 +1041,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     asked = getattr(args, "multiclass", None), getattr(args, "labels", None)
     multiclass: Multiclass = asked[0] or ("top-label" if guess.classes or asked[1] else None)
     words["classes"] = f"--multiclass {multiclass}"
-    guessed = [*guess.guessed, *(["time"] if timed and args.time is None else [])]
+    guessed = [*guess.inferred, *(["time"] if timed and args.time is None else [])]
     guessed += ["classes"] if multiclass and asked == (None, None) else []
     if guessed:
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""

@@ -1,7 +1,7 @@
 from truecal.reading._classes import describe_columns as describe_columns
 from truecal.reading._columns import RECALIBRATED as RECALIBRATED
 from truecal.reading._columns import AmbiguousColumnsError as AmbiguousColumnsError
-from truecal.reading._columns import Guess as Guess
+from truecal.reading._columns import InferredColumns as InferredColumns
 from truecal.reading._columns import Limits as Limits
 from truecal.reading._columns import Roles as Roles
 from truecal.reading._columns import count_copies as count_copies

@@ -1,6 +1,6 @@
-"""Which columns are read, within which limits, and how columns are guessed if none are named.
+"""Which columns are read, within which limits, and how columns are inferred if none are named.
 
-Columns are guessed by their names, then by the values of the first rows.
+Columns are inferred by their names, then by the values of the first rows.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Roles:
     label, scores, by
         The columns of labels, of each model's scores, and of segments and windows.
     windows
-        The columns of `by` that are windows of time, with the length of a window, or None if each value of the column
+        The columns of `by` that are periods, with the length of a window, or None if each value of the column
         is a window.
     multiclass, labels
         What is read of several classes, whose columns `scores` are, and their names if these are given.
@@ -265,13 +265,13 @@ class Roles:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class InferredColumns:
     """The columns of labels and scores, and the other columns that could be scores.
 
     label, scores
-        The columns, given or guessed.
-    guessed
-        The roles that were guessed: "label", "score", both or neither.
+        The columns, given or inferred.
+    inferred
+        The roles that were inferred: "label", "score", both or neither.
     others
         Other columns that could be scores.
     classes
@@ -280,13 +280,13 @@ class Guess:
 
     label: str
     scores: tuple[str, ...]
-    guessed: tuple[Role, ...] = ()
+    inferred: tuple[Role, ...] = ()
     others: tuple[str, ...] = ()
     classes: bool = False
 
 
 class AmbiguousColumnsError(ValueError):
-    """A column could not be guessed: `role` says which one, `candidates` which columns it could be.
+    """A column could not be inferred: `role` says which one, `candidates` which columns it could be.
 
     `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, or
     with one value besides these, and their values; for scores, columns that seem to hold percentages, with nothing.
@@ -350,11 +350,11 @@ def infer_columns(
     classes: bool = False,
     format: str | None = None,
     score_scale: ScoreScale = "probability",
-) -> Guess:
-    """Guess which columns of a dataframe or of files are the labels and the scores, unless they are given.
+) -> InferredColumns:
+    """Infer which columns of a dataframe or of files hold the labels and the scores, unless they are given.
 
     Names are tried first, such as y, label or target, and p, prob or score; then the values of the first rows: zeros
-    and ones, and fractions between them. If several columns fit equally well, nothing is guessed.
+    and ones, and fractions between them. If several columns fit equally well, nothing is inferred.
 
     Parameters
     ----------
@@ -381,21 +381,21 @@ def infer_columns(
     --------
     >>> import polars as pl, truecal
     >>> frame = pl.DataFrame({"id": [1, 2, 3], "churned": [0, 1, 0], "p_churn": [0.1, 0.7, 0.2]})
-    >>> guess = truecal.reading.infer_columns(frame)
-    >>> guess.label, guess.scores
+    >>> inferred = truecal.reading.infer_columns(frame)
+    >>> inferred.label, inferred.scores
     ('churned', ('p_churn',))
     """
     check_scale(score_scale)
     given = as_tuple(score)
     if label is not None and given and not may_be_classes(given):
-        return Guess(label, given)
+        return InferredColumns(label, given)
     known = label is not None and given  # then its values tell whether scores are of classes
     head = _read_head(data, format, (lambda name: name == label) if known else (lambda _: True))
-    if classes and (found := _guess_classes(head, label, given)) is not None:
+    if classes and (found := _infer_classes(head, label, given)) is not None:
         return found
     given = find_score_columns(given, head.names, as_tuple(label))
     if label is not None and given:
-        return Guess(label, given)
+        return InferredColumns(label, given)
     kinds = _find_kinds(head)
     if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
         raise ValueError(
@@ -403,7 +403,7 @@ def infer_columns(
             "Hint: add a line above it, such as y,p."
         )
     free = [name for name in kinds if name not in (label, *given)]
-    guessed: tuple[Role, ...] = ()
+    inferred: tuple[Role, ...] = ()
     if label is None:
         tiers = [
             _pick_named("label", free, kinds, ("binary", "text")),
@@ -412,7 +412,7 @@ def infer_columns(
         ]
         near = _find_few_valued(head, [name for name in free if kinds[name] in ("text", "number")])
         (label,) = _choose("label", tiers, kinds, 1, near, lambda: _find_odd(head, "label"))
-        guessed += ("label",)
+        inferred += ("label",)
     others: tuple[str, ...] = ()
     if not given:
         free = [name for name in free if name != label]
@@ -430,12 +430,12 @@ def infer_columns(
         if not any(tiers):
             _refuse_words(head)
         given = _choose("score", tiers, kinds, models, scaled, lambda: _find_odd(head, "score"))
-        guessed += ("score",)
+        inferred += ("score",)
         others = tuple(name for name in fractions if name not in given)
-    return Guess(label, given, guessed, others)
+    return InferredColumns(label, given, inferred, others)
 
 
-def _guess_classes(head: Head, label: str | None, given: tuple[str, ...]) -> Guess | None:
+def _infer_classes(head: Head, label: str | None, given: tuple[str, ...]) -> InferredColumns | None:
     """The columns of several classes, if the values of one column name them; None if there is no such column, or two.
 
     Labels of 0 and 1 are never taken for classes: several scores are then several models.
@@ -458,7 +458,7 @@ def _guess_classes(head: Head, label: str | None, given: tuple[str, ...]) -> Gue
         return None
     ((name, columns),) = found.items()
     roles: dict[Role, Any] = {"label": label, "score": given}
-    return Guess(name, columns, tuple(role for role, known in roles.items() if not known), classes=True)
+    return InferredColumns(name, columns, tuple(role for role, known in roles.items() if not known), classes=True)
 
 
 def _sum_to_one(head: Head, columns: Sequence[str]) -> bool:
@@ -486,7 +486,7 @@ def infer_time(data: Any, *, format: str | None = None) -> str:
 
 
 def find_time(data: Any, *, format: str | None = None) -> str | None:
-    """Return the only column whose first rows look like dates or times; None where none does, or several do.
+    """Return the only column whose first rows look like dates or times; None if none does, or several do.
 
     Examples
     --------
@@ -510,7 +510,7 @@ def _holds_times(column: HeadColumn) -> bool:
 
 
 def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> str | None:
-    """Return a column that looks like the customers, patients or documents that rows belong to; None where there is
+    """Return a column that looks like the customers, patients or documents that rows belong to; None if there is
     none.
 
     Its name says so, it has many values, and they repeat in the first rows.
@@ -541,8 +541,8 @@ def _is_owner(name: str) -> bool:
 def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -> tuple[int, int]:
     """Return how many of the first rows are copies of others in every column, and how many rows were looked at.
 
-    No copies where they are few, or where no column besides those used tells rows or customers apart, such as a time or
-    an id: rows with few different values are equal by chance.
+    No copies if they are few, or if no column besides those used tells rows or customers apart, such as a time or
+    an id: rows with few different values are often equal.
 
     Examples
     --------
