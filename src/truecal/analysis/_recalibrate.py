@@ -58,8 +58,8 @@ INNER_FOLDS = 5  # of the cross-validation that chooses the kind of map
 FEWEST_CELLS = 10  # with fewer distinct predictions, other rows may have the same means
 BATCHES, BATCH_SIZE = 20, 500  # bridges simulated under a constant error: 10,000 in all, a batch in memory at a time
 NEWTON_STEPS, LARGEST_STEP = 50, 2.0  # of a segment's offset; a bounded step keeps Newton's method from overshooting
-CLIPPED = 1e-15, 1 - 1e-15  # bounds of predictions for the log loss, which is infinite at 0 and 1
-CONFIDENCE = 0.95
+CLIP_BOUNDS = 1e-15, 1 - 1e-15  # bounds of predictions for the log loss, which is infinite at 0 and 1
+VALIDATION_CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 Fold = dict[Segment, Tally]  # rows by segment; one segment () if there are none
 
@@ -102,7 +102,7 @@ def recalibrate(
         raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
-    data = _read_rows(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
+    data = _as_observations(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
     names, whole = as_tuple(by), _as_sorted(data.whole())
     for name in names:
         if name not in data.by or name in data.windows:
@@ -120,7 +120,7 @@ def recalibrate(
         label=data.label or None,
         score=data.score or None,
         validation=_validate(data, names, kind, folds, rng) if folds else None,
-        contradicted=_count_contradicted(whole),
+        contradicted=_count_contradicting_labels(whole),
         error_change=_find_error_change(common, offsets, data, names),
         weighted=data.weighted,
         notes=tuple(note for note in data.notes if note.code != NoteCode.IMPORTANCE_WEIGHTED),
@@ -128,7 +128,7 @@ def recalibrate(
     )
 
 
-def _read_rows(
+def _as_observations(
     y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, sampling: Sampling, cluster: Any
 ) -> Observations:
     """Return what is given as observations; arrays have no names."""
@@ -148,7 +148,7 @@ def _as_sorted(part: Part) -> Sorted:
     return part if isinstance(part, SortedRows) else part.tally
 
 
-def _count_contradicted(whole: Sorted) -> int:
+def _count_contradicting_labels(whole: Sorted) -> int:
     """Count the positives at predictions of 0, and the negatives at predictions of 1."""
     none, all_ = whole.sampling.seen(np.array([0.0, 1.0]))
     first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
@@ -325,7 +325,10 @@ def _validate(
 
 
 def validate_on(
-    recalibration: Recalibration, data: Observations, source: str | None = None, confidence: float = CONFIDENCE
+    recalibration: Recalibration,
+    data: Observations,
+    source: str | None = None,
+    confidence: float = VALIDATION_CONFIDENCE,
 ) -> Validation:
     """Validate a recalibration on separate rows, which `source` names."""
     refuse_fitted(recalibration, data)
@@ -372,7 +375,7 @@ def _choose_columns(data: Observations, by: tuple[str, ...]) -> tuple[str, ...]:
 class _HeldOut:
     """Rows that a map was not fitted to, before and after it, by the segments of some columns."""
 
-    def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = CONFIDENCE) -> None:
+    def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = VALIDATION_CONFIDENCE) -> None:
         self.by, self.cluster, self.confidence = by, cluster, confidence
         # before, after, and after the common map alone
         self.segments: dict[Segment, tuple[_Losses, _Losses, _Losses]] = {}
@@ -516,7 +519,7 @@ class _Losses:
         """Return the loss of a positive and of a negative at each prediction."""
         seen = [tally.sampling.seen(p) for tally, p in self.rows]
         if kind == "log":
-            return [log_losses(np.clip(q, *CLIPPED)) for q in seen]
+            return [log_losses(np.clip(q, *CLIP_BOUNDS)) for q in seen]
         return [((1 - q) ** 2, q**2) for q in seen]
 
     def mean(self, kind: str) -> float:

@@ -234,7 +234,7 @@ def _compute_model(observations: Observations, rules: Sequence[Rule], options: E
     titles = {key: ", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in keys}
     for key in keys:
         read = parts[key].n_rows if key in parts else 0
-        counts[key] = _count_rows(grouped.dropped.get(key, {}), read, rows.get(key))
+        counts[key] = _make_row_counts(grouped.dropped.get(key, {}), read, rows.get(key))
     tables = _tabulate_groups(observations, sectioned, by, len(rows) - 1, options)  # - 1: all rows are no segment
     return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result, tables, titles)
 
@@ -254,7 +254,7 @@ def _compute_classes(
     rows = keep_above({key: part.simplify() for key, part in classes.parts.items()}, options["threshold"])
     counts: dict[Segment | None, RowCounts] = {}
     for key, part in classes.parts.items():
-        counts[key] = _count_rows(dropped, part.n_rows, rows.get(key))
+        counts[key] = _make_row_counts(dropped, part.n_rows, rows.get(key))
     titles = {key: f"{classes.by[0]}={key[0]}" for key in classes.parts}
     tables = _tabulate_groups(classes, rules, classes.by, len(rows), options)
     return ModelEvidence(_Rows(rows, options, "positive"), counts, None, tables, titles)
@@ -265,7 +265,7 @@ def _take_top_label(observations: Observations | ClassObservations) -> Observati
     return observations.top if isinstance(observations, ClassObservations) else observations
 
 
-def _count_rows(dropped: Mapping[Reason, int], valid: int, kept: Part | None) -> RowCounts:
+def _make_row_counts(dropped: Mapping[Reason, int], valid: int, kept: Part | None) -> RowCounts:
     """Return the row counts of a group: rows dropped by reason, valid rows, and those of them in scope."""
     evaluated = 0 if kept is None else kept.n_rows
     return RowCounts(valid + sum(dropped.values()), evaluated, dict(dropped), valid - evaluated)
@@ -295,7 +295,7 @@ def _compute_difference(
         assert difference.row_counts is not None, "what was compared was counted"
         part, dropped = pairs.models()[0][0], difference.row_counts.dropped
     rows = keep_above({None: part}, threshold)
-    row_counts = _count_rows(dropped, part.n_rows, rows[None])
+    row_counts = _make_row_counts(dropped, part.n_rows, rows[None])
     evidence = _Rows(rows, options, observations.outcome)
     return ModelEvidence(evidence, {None: row_counts}, result, difference=difference)
 

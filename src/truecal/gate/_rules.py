@@ -18,7 +18,7 @@ from truecal.gate._kinds import LEAST_PROBABILITY, RULE_KINDS, KindName, Need, R
 from truecal.metrics import METRICS, Relative, Tolerance, Unit, as_tolerance, check_significance, find_metric
 from truecal.results import register
 
-SIGNIFICANCE = 0.01  # of a rule that names no other
+RULE_SIGNIFICANCE = 0.01  # of a rule that names no other
 # the keys of a file that hold a limit, and the kind of rule that each becomes
 LIMITS: dict[str, KindName] = {kind.key: kind.name for kind in RULE_KINDS.values() if kind.name != "verdict"}
 CHOICES = (
@@ -109,7 +109,7 @@ class Rule:
     threshold: float | None = None
     top: int | float | None = None
     tolerance: Tolerance | None = None
-    significance: float = SIGNIFICANCE
+    significance: float = RULE_SIGNIFICANCE
     allow_inconclusive: bool = False
 
     def __post_init__(self) -> None:
