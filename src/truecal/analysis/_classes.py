@@ -73,7 +73,7 @@ def evaluate_classes(
     if isinstance(y_true, ClassObservations):
         for name, value in (("sample_weight", sample_weight), ("labels", labels), ("cluster", cluster)):
             if value is not None:
-                raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+                raise TypeError(f"{option(name)} must be left out if rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
         observed = list(y_true.classes.values())
 

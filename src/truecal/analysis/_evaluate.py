@@ -252,16 +252,14 @@ def refuse_grouped(given: Mapping[str, Any]) -> None:
     """Refuse options about rows if these are grouped already."""
     for name, value in given.items():
         if value is not None:
-            raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+            raise TypeError(f"{option(name)} must be left out if rows are grouped by score already.")
 
 
 def refuse_classes(sampling: Sampling) -> None:
     """Refuse sampling by two labels if there are several classes."""
     for name, value in name_sampling(sampling).items():
         if value is not None:
-            raise ValueError(
-                f"{option(name)} is about two labels, and must be left out where there are several classes."
-            )
+            raise ValueError(f"{option(name)} is about two labels, and must be left out if there are several classes.")
 
 
 def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:

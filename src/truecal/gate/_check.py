@@ -214,29 +214,29 @@ def _list_metrics(rules: Iterable[Rule]) -> list[str]:
 def _compute_model(observations: Observations, rules: Sequence[Rule], options: EvaluateOptions) -> ModelEvidence:
     """Compute what rules need of all rows of a model, and of its segments if a rule is about these."""
     threshold = find_score_threshold(observations, options)
-    whole = [rule for rule in rules if rule.segment is None]
-    names = _list_metrics(whole)
+    for_all_rows = [rule for rule in rules if rule.segment is None]
+    for_segments = [rule for rule in rules if rule.segment is not None]
+    by = [name for name in observations.by if name not in observations.windows]
     parts: dict[Segment | None, Part] = {None: observations.whole().simplify()}
+    if for_segments:
+        grouped = observations.over(by)
+        parts |= {key: part.simplify() for key, part in grouped.parts.items()}
     rows = keep_above(parts, threshold)
-    row_counts = observations.row_counts
-    kept = rows[None].n_rows
+    row_counts, kept = observations.row_counts, rows[None].n_rows
     out_of_scope = row_counts.evaluated - kept
     counts: dict[Segment | None, RowCounts] = {None: replace(row_counts, evaluated=kept, out_of_scope=out_of_scope)}
-    result = _evaluate_all_rows(observations, whole, names, options) if names else None
-    sectioned = [rule for rule in rules if rule.segment is not None]
-    if not sectioned:
-        return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result)
-    by = [name for name in observations.by if name not in observations.windows]
-    grouped = observations.over(by)
-    parts |= {key: part.simplify() for key, part in grouped.parts.items()}
-    rows = keep_above(parts, threshold)
-    keys = dict.fromkeys([*grouped.parts, *grouped.dropped])
-    titles = {key: ", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in keys}
-    for key in keys:
-        read = parts[key].n_rows if key in parts else 0
-        counts[key] = _make_row_counts(grouped.dropped.get(key, {}), read, rows.get(key))
-    tables = _tabulate_groups(observations, sectioned, by, len(rows) - 1, options)  # - 1: all rows are no segment
-    return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result, tables, titles)
+    names = _list_metrics(for_all_rows)
+    result = _evaluate_all_rows(observations, for_all_rows, names, options) if names else None
+    evidence = _Rows(rows, options, observations.outcome)
+    if not for_segments:
+        return ModelEvidence(evidence, counts, result)
+    titles = {}
+    for key in dict.fromkeys([*grouped.parts, *grouped.dropped]):
+        titles[key] = ", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True))
+        valid = parts[key].n_rows if key in parts else 0
+        counts[key] = _make_row_counts(grouped.dropped.get(key, {}), valid, rows.get(key))
+    tables = _tabulate_groups(observations, for_segments, by, len(rows) - 1, options)  # - 1: all rows are no segment
+    return ModelEvidence(evidence, counts, result, tables, titles)
 
 
 def _compute_classes(
@@ -249,7 +249,7 @@ def _compute_classes(
             f"{observations.score!r} is one.\n\nHint: read the data with {option('multiclass=classwise')}."
         )
     if options["top"] is not None:
-        raise ValueError(f"{option('top')} must be left out where a rule is about each of several classes.")
+        raise ValueError(f"{option('top')} must be left out if a rule is about each of several classes.")
     classes, dropped = observations.by_class(), observations.top.row_counts.dropped
     rows = keep_above({key: part.simplify() for key, part in classes.parts.items()}, options["threshold"])
     counts: dict[Segment | None, RowCounts] = {}
@@ -357,7 +357,7 @@ def _recalibrate_models(
     recalibrated = {}
     for model, observations in models.items():
         if isinstance(observations, ClassObservations) or observations.outcome != "positive":
-            raise ValueError(f"{option('recalibration')} must be left out where there are several classes.")
+            raise ValueError(f"{option('recalibration')} must be left out if there are several classes.")
         if observations.baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
         refuse_fitted(recalibration, observations)

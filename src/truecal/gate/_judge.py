@@ -154,7 +154,7 @@ class Case:
 
     def locate(self, verdict: Verdict) -> Verdict:
         """Return the verdict on miscalibrated rows with its score bands."""
-        # Holm's procedure may reject where the level of one group alone does not
+        # Holm's procedure may reject a group that the Bonferroni level alone does not
         verdict = replace(verdict, status=Status.MISCALIBRATED)
         return verdict if self.evidence is None else self.evidence.locate(self.key, verdict)
 

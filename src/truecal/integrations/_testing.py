@@ -47,7 +47,7 @@ def assert_calibrated(
     """
     __tracebackhide__ = True  # pytest shows the caller
     if rules is not None and allow_inconclusive:
-        raise TypeError("`allow_inconclusive` must be left out where `rules` are given: each rule says it itself.")
+        raise TypeError("`allow_inconclusive` must be left out if `rules` are given: each rule has its own.")
     if rules is None:
         rules = [Rule("verdict", allow_inconclusive=allow_inconclusive)]
     tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label)

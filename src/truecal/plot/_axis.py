@@ -44,11 +44,11 @@ class Axis:
     labels: tuple[str, ...]
 
     def place(self, p: Floats | float) -> Floats:
-        """Return where probabilities are drawn: inside the axis."""
+        """Return the positions of probabilities, inside the axis."""
         return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
 
     def halve(self, left: Floats, right: Floats) -> Floats:
-        """Return the middles of ranges, on the scale of the axis."""
+        """Return the middles of intervals, on the scale of the axis."""
         if not self.logit:
             return np.asarray((left + right) / 2)
         return np.asarray(1 / (1 + np.exp(-(log_odds(left) + log_odds(right)) / 2)))

@@ -79,7 +79,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Hatched ranges of the x axis, over the height of the panel."""
+    """Hatched intervals of the x axis, over the height of the panel."""
 
     left: Floats
     right: Floats

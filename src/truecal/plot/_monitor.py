@@ -29,7 +29,7 @@ from truecal.plot._pictures import fit_from_zero, make_time_axis, place_times
 from truecal.results import Series
 
 LOWEST_E_VALUE = 0.01  # the smallest e-value on the axis; smaller ones, which mean the same, are drawn there
-MOST_SEGMENTS = 12  # segments with the most evidence, besides all rows: more lines cannot be told apart
+MOST_SEGMENTS = 12  # segments with the most evidence, besides all rows: more lines are not distinguishable
 MARKERS = {Direction.UNDER: (BLUE, "^"), Direction.OVER: (VERMILION, "v")}  # other directions have a diamond
 
 

@@ -222,13 +222,13 @@ def _draw_sign(mark: Mark, x: AxisSpec, y: AxisSpec, height: int, ends: tuple[fl
     """Draw a mark that keeps its size: markers and annotations."""
     if isinstance(mark, Annotation):
         across, up = mark.align
-        (place,), (share,) = _to_shares(x, np.array([mark.x])), _to_shares(y, np.array([mark.y]))
+        (along,), (share,) = _to_shares(x, np.array([mark.x])), _to_shares(y, np.array([mark.y]))
         anchor, shift = ("end", -4) if across == "right" else ("start", 4)
         lines = mark.text.split("\n")
         begin = {"top": 12, "center": 4 - 7 * (len(lines) - 1), "bottom": -4 - 14 * (len(lines) - 1)}[up]
-        where = f'x="{ends[0] + ends[1] * place:.4g}%" dx="{shift}" text-anchor="{anchor}"'
+        at = f'x="{ends[0] + ends[1] * along:.4g}%" dx="{shift}" text-anchor="{anchor}"'
         return "".join(
-            f'<text class="note {_name_colour(mark.colour)}" {where} y="{height * (1 - share) + begin + 14 * i:.0f}">'
+            f'<text class="note {_name_colour(mark.colour)}" {at} y="{height * (1 - share) + begin + 14 * i:.0f}">'
             f"{escape_html(line)}</text>"
             for i, line in enumerate(lines)
         )
@@ -334,8 +334,8 @@ def _label_side(spec: AxisSpec, height: int, ends: tuple[float, float]) -> str:
     parts = [f'<line class="axis" x1="{at}" x2="{at}" y1="0" y2="{height}"/>']
     ticks, labels, _ = find_ticks(spec)
     for share, label in zip(_to_shares(spec, np.array(ticks)), labels if spec.named else (), strict=False):
-        where = f'x="{at}" dx="-6" text-anchor="end" y="{height * (1 - share) + 4:.0f}"'
-        parts += [f"<text{kind} {where}>{escape_html(text)}</text>" for kind, text in _list_widths(label)]
+        position = f'x="{at}" dx="-6" text-anchor="end" y="{height * (1 - share) + 4:.0f}"'
+        parts += [f"<text{kind} {position}>{escape_html(text)}</text>" for kind, text in _list_widths(label)]
     if spec.title:
         sides = _measure_margin(spec), _measure_margin(spec, BRIEF)
         kinds = ("",) if sides[0] == sides[1] else (' class="full"', ' class="brief"')
