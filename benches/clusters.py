@@ -1,4 +1,4 @@
-"""A tally on Spark's local cluster and on Dask, over a bare group-by of the same files; each answer is asserted.
+"""A tally on Spark's local cluster and on Dask, over a bare group-by of the same files; each result is asserted.
 
     python benches/clusters.py [rows]
 
@@ -152,10 +152,10 @@ def main(rows: int) -> None:
                 base = 0.0
                 for work, words in WORK.items():
                     command = [sys.executable, __file__, engine, work, str(folder)]
-                    told = subprocess.run(command, capture_output=True, text=True)  # noqa: PLW1510
-                    if told.returncode:
-                        sys.exit(told.stderr[-4000:])
-                    found = json.loads(told.stdout.splitlines()[-1])
+                    done = subprocess.run(command, capture_output=True, text=True)  # noqa: PLW1510
+                    if done.returncode:
+                        sys.exit(done.stderr[-4000:])
+                    found = json.loads(done.stdout.splitlines()[-1])
                     base = found["seconds"] if work == "bare" else base
                     print(
                         f"| {rows:.0e}, {data} | {engine} | {words} | {found['seconds']:.1f} "

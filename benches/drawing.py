@@ -1,4 +1,4 @@
-"""Drawing many rows over drawing ten thousand, side by side; each answer is asserted. Run by `make bench`.
+"""Drawing many rows over drawing ten thousand, side by side; each result is asserted. Run by `make bench`.
 
 Pictures are made from what a `Result` holds, so the time follows the bins, not the rows: both have about as many here.
 """

@@ -1,4 +1,4 @@
-"""A CSV of 1e7 rows: ratios measured side by side in fresh processes. Part of `make bench`; each answer is asserted."""
+"""A CSV of 1e7 rows: ratios measured side by side in fresh processes. Part of `make bench`; each result is asserted."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def write(path: Path, rows: int, decimals: int) -> str:
 def csv(folder: Path, rows: int) -> Iterator[Line]:
     for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
         path = folder / "a.csv"
-        told = write(path, rows, decimals)
+        expected = write(path, rows, decimals)
         pairs = (("evaluate", SCORE, GROUP), ("read by segment", SEGMENTS, SEGMENTS_GROUP))
         for name, code, bare in pairs:
             ours, theirs = [], []
             for _ in range(3):
-                ours.append(run(code.format(path=str(path)), told))
-                theirs.append(run(bare.format(path=str(path)), told))
+                ours.append(run(code.format(path=str(path)), expected))
+                theirs.append(run(bare.format(path=str(path)), expected))
             ratio = min(found.seconds for found in ours) / min(found.seconds for found in theirs)
             peak = min(found.gigabytes for found in ours)
             yield Line(f"{name} of a CSV of {rows:.0e} rows, {kind}, over polars' group-by", ratio, 1.5, 1.1)
@@ -68,10 +68,10 @@ def work(folder: Path, rows: int) -> Iterator[Line]:
     """The same without start and imports, in this process, in turns."""
     path = folder / "a.csv"
     for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
-        told = write(path, rows, decimals)
+        expected = write(path, rows, decimals)
         scan = pl.scan_csv(path).group_by("p").agg(pl.len().alias("n"), pl.col("y").sum())
         found = truecal.evaluate(truecal.read(path, label="y", score="p"), metrics=["tce"])
-        assert told == f"{found.n} {found.positives}"
+        assert expected == f"{found.n} {found.positives}"
         bare, ours = seconds(
             lambda scan=scan: scan.collect(engine="streaming"),
             lambda: truecal.evaluate(truecal.read(path, label="y", score="p"), metrics=["tce"]),
@@ -84,12 +84,12 @@ def checks(folder: Path, rows: int) -> Iterator[Line]:
     """What it costs that no row can vanish: files that are checked, over files that were checked before; and CSV with a
     quote inside a field, which is copied, over reading it with Python's csv."""
     path = folder / "a.csv"
-    told = write(path, rows, 17)
+    expected = write(path, rows, 17)
     pl.read_csv(path).write_ndjson(folder / "a.jsonl")
 
     def read(place: Path) -> truecal.Observations:
         found = truecal.read(place, label="y", score="p")
-        assert told == f"{found.n_rows} {found.positives}"
+        assert expected == f"{found.n_rows} {found.positives}"
         return found
 
     def check(place: Path) -> truecal.Observations:

@@ -59,7 +59,7 @@ def fresh(code: str, repeats: int = 1) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """A process: how long it took, on how many processors' time, its largest resident memory, what it printed."""
+    """A process: its wall and CPU seconds, its peak resident memory, and its output."""
 
     seconds: float
     cpu: float
@@ -67,10 +67,10 @@ class Run:
     output: str
 
 
-def run(code: str | list[str], told: str | None = None, fail: bool = False) -> Run | None:
-    """Some code, or a command of Python's, in a new process; what it prints must be `told`.
+def run(code: str | list[str], expected: str | None = None, fail: bool = False) -> Run | None:
+    """Run code, or a command of Python's, in a new process; it must print `expected`.
 
-    With `fail`, a process that was killed for want of memory, or ends with 99 to say so, gives None.
+    With `fail`, return None for a process that was killed for lack of memory, or that ended with 99 for it.
     """
     command = [sys.executable, *(["-c", code] if isinstance(code, str) else code)]
     begin = time.perf_counter()
@@ -82,7 +82,7 @@ def run(code: str | list[str], told: str | None = None, fail: bool = False) -> R
     if fail and process.returncode in (-9, 99):
         return None
     assert process.returncode == 0, f"{command} ended with {process.returncode}"
-    assert told is None or output.split() == told.split(), f"{output!r} is not {told!r}"
+    assert expected is None or output.split() == expected.split(), f"{output!r} is not {expected!r}"
     return Run(taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20, output)
 
 

@@ -262,8 +262,8 @@ def main(chosen: list[str]) -> None:
                         compare(work, call, found["value"], own[work])
                     line = {"peer": package, "version": number or version(package), "work": work, "rows": rows}
                     lines.append(line | found)
-                    told = (f"{value:.4g}" if isinstance(value, float) else value for value in lines[-1].values())
-                    print(*told, flush=True)
+                    cells = (f"{value:.4g}" if isinstance(value, float) else value for value in lines[-1].values())
+                    print(*cells, flush=True)
     write(lines)
 
 

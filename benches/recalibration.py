@@ -1,5 +1,5 @@
-"""A map that is fitted to a Parquet file and applied to it: ratios measured side by side. Part of `make bench`, with
-1e7 rows unless another number is given; each answer is asserted."""
+"""A calibration map that is fitted to a Parquet file and applied to it: ratios measured side by side. Part of `make
+bench`, with 1e7 rows unless another number is given; each result is asserted."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def write(path: Path, rows: int) -> int:
 
 
 def measure(folder: Path, rows: int, repeats: int) -> Iterator[Line]:
-    path, place, out, copy = (folder / name for name in ("a.parquet", "map.json", "out.parquet", "copy.parquet"))
+    path, map_path, out, copy = (folder / name for name in ("a.parquet", "map.json", "out.parquet", "copy.parquet"))
     positives = write(path, rows)
 
     def read() -> truecal.Observations:
         return truecal.read(path, label="y", score="p")
 
     def fit() -> None:
-        found = truecal.recalibrate(read(), kind="logistic", folds=0)
-        assert (found.n, found.positives) == (rows, positives)
-        assert math.isclose(found.map.intercept, math.log(2), abs_tol=20 / math.sqrt(rows))
-        place.write_text(found.to_json())
+        recalibration = truecal.recalibrate(read(), kind="logistic", folds=0)
+        assert (recalibration.n, recalibration.positives) == (rows, positives)
+        assert math.isclose(recalibration.map.intercept, math.log(2), abs_tol=20 / math.sqrt(rows))
+        map_path.write_text(recalibration.to_json())
 
     def rewrite() -> None:
         """Read and write the rows, with a column more."""
         pl.scan_parquet(path).with_columns(pl.col("p").alias("q")).sink_parquet(copy)
 
     def apply() -> None:
-        assert command(["apply", str(place), str(path), "-o", str(out)]) == 0
+        assert command(["apply", str(map_path), str(path), "-o", str(out)]) == 0
 
     reading, fitting = seconds(read, fit, repeats=repeats)
     yield Line(f"logistic fit of {rows:.0e} rows in Parquet, over reading them", fitting / reading, 1.5, 1.2)

@@ -1,4 +1,4 @@
-"""A replicate of the reference and of an interval against one `tce` call, and two threads against one."""
+"""A draw of the null distribution and of an interval over one `tce` call, and two threads over one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def lines() -> Iterator[Line]:
     fitted = recalibrate_scores(tally)
 
     def run(probability: object, threads: int) -> list[float]:
-        found = compute_on_draws(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"]
-        return found.tolist()
+        return compute_on_draws(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"].tolist()
 
     assert run(tally.score, 1) == run(tally.score, 2), "threads changed the numbers"
     assert abs(sum(run(tally.score, 1)) / COUNT - truecal.tce(y, p)) < 10, (
-        "a perfect model's value is far from its null mean"
+        "a calibrated model's value is far from its null mean"
     )
     once, null, interval, two = seconds(
         lambda: truecal.tce(y, p),
@@ -37,6 +36,6 @@ def lines() -> Iterator[Line]:
         lambda: run(tally.score, 2),
         repeats=7,
     )
-    yield Line("a reference replicate over tce, N = 1e5", null / COUNT / once, 1.5, 1.5)
-    yield Line("an interval's replicate over tce, N = 1e5", interval / COUNT / once, 1.5, 1.5)
-    yield Line("two threads over one, 40 replicates, N = 1e5", two / null, 0.7, 0.7)
+    yield Line("a null draw over tce, N = 1e5", null / COUNT / once, 1.5, 1.5)
+    yield Line("a resample over tce, N = 1e5", interval / COUNT / once, 1.5, 1.5)
+    yield Line("two threads over one, 40 draws, N = 1e5", two / null, 0.7, 0.7)

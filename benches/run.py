@@ -1,4 +1,4 @@
-"""Speed and memory as ratios measured side by side, one table; each answer is asserted. Run by `make bench`."""
+"""Speed and memory as ratios measured side by side, one table; each result is asserted. Run by `make bench`."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def against_sum() -> Iterator[Line]:
 
 def verdict() -> Iterator[Line]:
     y, p = simulate(10**6)
-    found, again = judge(CellSums.from_arrays(y, p)), judge(CellSums.of(Tally.from_arrays(y, p)))
-    assert found.status == again.status == "consistent", "predictions that are right are not called so"
-    assert np.isclose(found.p_value, again.p_value, rtol=1e-6), "rows and tally disagree"
+    by_rows, by_tally = judge(CellSums.from_arrays(y, p)), judge(CellSums.of(Tally.from_arrays(y, p)))
+    assert by_rows.status == by_tally.status == "consistent", "calibrated predictions are rejected"
+    assert np.isclose(by_rows.p_value, by_tally.p_value, rtol=1e-6), "rows and tally disagree"
     (ours,) = seconds(lambda: judge(CellSums.from_arrays(y, p)), clock=time.process_time)
     yield Line("verdict with everything, N = 1e6, CPU", ours, 0.3, 0.2, unit="s")
 
@@ -133,11 +133,11 @@ def verdicts() -> Iterator[Line]:
     for count, rows, must, aim in ((5000, 400, 5, 2), (100, 50_000, 1.5, 0.5)):
         y, p = simulate(count * rows)
         groups = [CellSums.from_arrays(*pair) for pair in zip(np.split(y, count), np.split(p, count), strict=True)]
-        found = judge_all(groups)
+        verdicts = judge_all(groups)
         alone = [replace(judge(cells), bands=()) for cells in groups[:20]]
-        assert found[:20] == alone, "a group's verdict depends on its neighbours"
-        off = sum(verdict.p_value <= 0.01 for verdict in found)
-        assert off <= 0.01 * count + 4 * (0.01 * count) ** 0.5, "predictions that are right are called off"
+        assert verdicts[:20] == alone, "a group's verdict depends on its neighbours"
+        rejected = sum(verdict.p_value <= 0.01 for verdict in verdicts)
+        assert rejected <= 0.01 * count + 4 * (0.01 * count) ** 0.5, "calibrated predictions are rejected too often"
         (ours,) = seconds(lambda groups=groups: judge_all(groups), repeats=3, clock=time.process_time)
         yield Line(f"verdicts on {count:,} groups of {rows:,} rows, CPU", ours, must, aim, unit="s")
 
@@ -149,8 +149,8 @@ def groups() -> Iterator[Line]:
     pairs = zip(np.split(y, count), np.split(p, count), strict=True)
     parts = {(i,): Tally.from_arrays(*pair) for i, pair in enumerate(pairs)}
     data = Observations("y", "p", parts, by=("segment",))
-    found, first = truecal.segments(data), list(parts.values())[:some]
-    assert found.p_value[0] == truecal.evaluate(first[0], ["ltce"]).verdict.p_value, "a segment has another verdict"
+    table, first = truecal.segments(data), list(parts.values())[:some]
+    assert table.p_value[0] == truecal.evaluate(first[0], ["ltce"]).verdict.p_value, "a segment has another verdict"
     ours, alone = seconds(
         lambda: truecal.segments(data),
         lambda: [truecal.evaluate(part, ["ltce"]) for part in first],
@@ -174,8 +174,8 @@ def memory() -> Iterator[Line]:
     )
     for metric, rows, must, aim in works:
         code = EXTRA_MEMORY.format(rows=rows, metric=metric)
-        found = fresh(code, 1 if rows > 10**7 else 3)
-        yield Line(f"{metric}, N = {rows:.0e}: extra memory over the input's", found, must, aim)
+        memory = fresh(code, 1 if rows > 10**7 else 3)
+        yield Line(f"{metric}, N = {rows:.0e}: extra memory over the input's", memory, must, aim)
 
 
 def imports() -> Iterator[Line]:

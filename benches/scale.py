@@ -1,5 +1,5 @@
 """Rows beyond comfort: `ltce` on the cells of a grid, and exact metrics, beside the engine's own group-by of the same
-Parquet file; wall and CPU seconds, peak memory, growth. Run by `make bench-scale`; each answer is asserted.
+Parquet file; wall and CPU seconds, peak memory, growth. Run by `make bench-scale`; each result is asserted.
 
 Files are read in new processes under a memory limit; Spark and Dask group on a cluster that is there already. Results
 are added to benches/results/scale.csv, of which docs/speed.py makes the table and the picture of docs/scale.md.
@@ -108,10 +108,10 @@ def list_jobs(path: Path, *, exact: bool) -> dict[tuple[str, str], str]:
     return jobs
 
 
-def measure_files(path: Path, told: str, repeats: int, *, exact: bool) -> Iterator[dict[str, Any]]:
+def measure_files(path: Path, expected: str, repeats: int, *, exact: bool) -> Iterator[dict[str, Any]]:
     jobs = list_jobs(path, exact=exact)
     # in turns, so that what else this machine does falls on all
-    rounds = [{name: run(code, told, fail=True) for name, code in jobs.items()} for _ in range(repeats)]
+    rounds = [{name: run(code, expected, fail=True) for name, code in jobs.items()} for _ in range(repeats)]
     for engine, work in jobs:
         runs: list[Run] = [one[engine, work] for one in rounds if one[engine, work] is not None]
         best = {
@@ -148,7 +148,7 @@ def start_dask(path: str) -> tuple[Any, Callable[[], object]]:
     return frame, groups.compute
 
 
-def measure_cluster(engine: str, path: str, told: str, repeats: int) -> dict[str, float]:
+def measure_cluster(engine: str, path: str, expected: str, repeats: int) -> dict[str, float]:
     """Seconds on a cluster of this process, in turns: the engine's own group-by, and `ltce`."""
     import truecal
     from truecal.reading import Limits
@@ -162,19 +162,19 @@ def measure_cluster(engine: str, path: str, told: str, repeats: int) -> dict[str
         begin = time.perf_counter()
         found = truecal.evaluate(truecal.read(frame, label="y", score="p", limits=Limits(grid=12)), metrics=["ltce"])
         best["ltce"] = min(best["ltce"], time.perf_counter() - begin)
-        assert f"{found.n} {found.positives}" == told, "rows were lost"
+        assert f"{found.n} {found.positives}" == expected, "rows were lost"
     return best
 
 
 def measure(folder: Path, rows: int, kind: str, *, exact: bool) -> Iterator[dict[str, Any]]:
     path = folder / "a.parquet"
     # in a process of its own: a child's peak memory is never below what its parent held
-    told = run([__file__, "write", str(path), str(rows), kind]).output.strip()
+    expected = run([__file__, "write", str(path), str(rows), kind]).output.strip()
     repeats = 9 if rows <= 1e7 else 3
-    yield from measure_files(path, told, repeats, exact=exact)
+    yield from measure_files(path, expected, repeats, exact=exact)
     if not exact and kind == "all distinct":
         for engine in ("Spark", "Dask"):
-            code = [__file__, "cluster", engine, str(path), told, "3" if rows <= 1e7 else "2"]
+            code = [__file__, "cluster", engine, str(path), expected, "3" if rows <= 1e7 else "2"]
             for work, seconds in json.loads(run(code).output.splitlines()[-1]).items():
                 yield {"engine": engine, "work": work, "seconds": seconds}
 

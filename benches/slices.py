@@ -1,4 +1,4 @@
-"""The search for groups in 50 columns over polars' group-bys of the same pairs, side by side. Run by `make bench`."""
+"""Slice discovery in 50 columns over polars' group-bys of the same pairs, side by side. Run by `make bench`."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def group_pairs(frame: pl.DataFrame) -> int:
 
 def main() -> int:
     frame = simulate()
-    found = truecal.slices(frame, label="y", score="p")
-    assert found.slice[0].startswith("c1=b and c2 above"), "the wrong group is not found"
+    table = truecal.slices(frame, label="y", score="p")
+    assert table.slice[0].startswith("c1=b and c2 above"), "the miscalibrated slice is not listed first"
     ours, theirs = seconds(lambda: truecal.slices(frame, label="y", score="p"), lambda: group_pairs(frame), repeats=3)
     whole = theirs * (COLUMNS * (COLUMNS - 1) / 2) / ASKED
     print(f"{ours:.1f} s for 50 columns of 1e6 rows")

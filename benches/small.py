@@ -1,4 +1,4 @@
-"""Small data and first answers: one number, one verdict, one segment, one command; and labels redrawn for many rows.
+"""Small data and first results: one number, one verdict, one segment, one command; and labels drawn for many rows.
 
 Run by `make bench`.
 """
@@ -46,17 +46,17 @@ def measure_results() -> list[Line]:
     assert truecal.evaluate(y, p / 2).verdict.status == "miscalibrated"
     whole, *_ = seconds(lambda: truecal.evaluate(y, p), repeats=15, clock=time.process_time)
     y, p = simulate(SEGMENTS * ROWS)
-    wrong = np.arange(len(y)) < 20 * ROWS  # 20 segments are off by a factor of five
+    wrong = np.arange(len(y)) < 20 * ROWS  # 20 segments are miscalibrated by a factor of five
     frame = {"y": y, "p": np.where(wrong, p / 5, p), "g": np.repeat(np.arange(SEGMENTS), ROWS)}
     observations = truecal.read(frame, label="y", score="p", by="g")
     table = truecal.segments(observations)
-    found = {name for (name,), p_value in zip(table.segment, table.p_value, strict=True) if p_value < 1e-6}
-    assert len(found) >= 10
-    assert found <= set(range(20))
-    each, *_ = seconds(lambda: truecal.segments(observations), repeats=5, clock=time.process_time)
+    rejected = {name for (name,), p_value in zip(table.segment, table.p_value, strict=True) if p_value < 1e-6}
+    assert len(rejected) >= 10
+    assert rejected <= set(range(20))
+    taken, *_ = seconds(lambda: truecal.segments(observations), repeats=5, clock=time.process_time)
     return [
         Line("evaluate with its verdict of 10,000 rows, ms", whole * 1e3, 40, 10, unit=""),
-        Line("a segment of 400 rows with its verdict, ms", each / SEGMENTS * 1e3, 1.5, 0.2, unit=""),
+        Line("a segment of 400 rows with its verdict, ms", taken / SEGMENTS * 1e3, 1.5, 0.2, unit=""),
     ]
 
 
@@ -64,18 +64,18 @@ def measure_draws() -> list[Line]:
     """1,000 sets of labels for a million scores, in seconds of the processor."""
     y, p = simulate(1_000_000)
     tally, metrics, draws = truecal.Tally.from_arrays(y, p), {"ltce": METRICS["ltce"]}, Draws(1000, random_state=0)
-    found, span = null_distribution(tally, metrics, draws)["ltce"], intervals(tally, metrics, draws)["ltce"]
-    assert abs(found.mean - 5) < 0.2, "a right model scores 5 % on average"
+    null, span = null_distribution(tally, metrics, draws)["ltce"], intervals(tally, metrics, draws)["ltce"]
+    assert abs(null.mean - 5) < 0.2, "a calibrated model scores 5 % on average"
     assert span.low <= METRICS["ltce"](tally) <= span.high
-    reference, interval = seconds(
+    null_seconds, interval_seconds = seconds(
         lambda: null_distribution(tally, metrics, draws),
         lambda: intervals(tally, metrics, draws),
         repeats=2,
         clock=time.process_time,
     )
     return [
-        Line("reference of ltce, 1,000 draws at 1e6 rows, CPU s", reference, 1, 0.8, unit="s"),
-        Line("interval of ltce, 1,000 draws at 1e6 rows, CPU s", interval, 1, 0.8, unit="s"),
+        Line("null distribution of ltce, 1,000 draws at 1e6 rows, CPU s", null_seconds, 1, 0.8, unit="s"),
+        Line("interval of ltce, 1,000 draws at 1e6 rows, CPU s", interval_seconds, 1, 0.8, unit="s"),
     ]
 
 
@@ -108,10 +108,10 @@ def measure_commands() -> list[Line]:
     """Whole processes beyond one of Python that does nothing."""
     y, p = simulate(1000)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "small.csv"
-        place.write_text("y,p\n" + "".join(f"{a},{b:.17g}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+        path = Path(folder) / "small.csv"
+        path.write_text("y,p\n" + "".join(f"{a},{b:.17g}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
         codes = {"nothing": "pass", "bare": "import numpy, polars", "help": ["-m", "truecal", "--help"]}
-        words = [str(place), "--label", "y", "--score", "p", "--json"]
+        words = [str(path), "--label", "y", "--score", "p", "--json"]
         codes |= {name: ["-m", "truecal", name, *words] for name in ("evaluate", "check")}
         codes["check"].append("--allow-inconclusive")
         best = dict.fromkeys(codes, float("inf"))

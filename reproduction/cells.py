@@ -23,7 +23,7 @@ Variants = frozenset[str]
 class Cell:
     """`truecal` is the library's plain value, `reproduced` the value with the variants named in `cause`.
 
-    cause is "equal" where truecal gives the printed digits; one or more variants joined by " + "; "missing: ..." for
+    cause is "equal" if truecal gives the printed digits; one or more variants joined by " + "; "missing: ..." for
     absent data; or "unexplained".
     """
 
@@ -47,7 +47,7 @@ class Cell:
 def explain(
     where: tuple[str, str, str], printed: str, value_of: Callable[[Variants], float], causes: Sequence[str]
 ) -> Cell:
-    """Compare a cell and, where it differs, find the fewest of `causes` that give the printed digits."""
+    """Compare a cell and, if it differs, find the fewest of `causes` that give the printed digits."""
     plain = value = value_of(frozenset())
     for size in range(len(causes) + 1):
         for chosen in combinations(causes, size):

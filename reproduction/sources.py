@@ -117,7 +117,7 @@ class Sources:
 
     def _attempt(self, name: str, fetch: Callable[[], None]) -> None:
         if name not in self.missing and not self.download:
-            self.missing[name] = "not in the folder, and downloads are off"
+            self.missing[name] = "not in the folder, and downloads are disabled"
         if name not in self.missing:
             say(f"    downloading {name}")
             try:

@@ -48,7 +48,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Fit:
-    """Test predictions of one model, the seconds its fit took, and whether it came from the cache."""
+    """Test predictions of one model, the seconds its fit took, and whether it is from the cache."""
 
     score: Array
     seconds: float

@@ -1,4 +1,4 @@
-"""Rows that share a customer: how often right models are called off, Local TCE's level, and power, with `cluster=`.
+"""Clustered rows: how often calibrated models are called miscalibrated, Local TCE's level, and power, with `cluster=`.
 
     python clusters.py [part ...] [--sets 400]
 
@@ -113,7 +113,7 @@ def judge_sets(
 
 
 def level(sets: int) -> Iterator[Line]:
-    """How often a right model is called off, with clusters and without."""
+    """How often a calibrated model is called miscalibrated, with clusters and without."""
     for rows in (1000, 5000):
         for shape in SHAPES:
             for size in (2, 10, 20, 50):
@@ -132,7 +132,7 @@ def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets
     with_clusters, without = zip(*found, strict=True)
     effect = float(np.mean([verdict.design_effect for verdict in with_clusters]))
     information = float(np.mean([verdict.expected for verdict in with_clusters]))
-    shares = count_off([verdict.tests for verdict in with_clusters])
+    shares = count_rejected([verdict.tests for verdict in with_clusters])
     line = {
         "labels": way,
         "correlation": correlation,
@@ -145,25 +145,26 @@ def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets
         "Local TCE": float(np.mean([verdict.local.value for verdict in with_clusters])),
         "inside": float(np.mean([verdict.interval[0] <= 1 <= verdict.interval[1] for verdict in with_clusters])),
         "consistent": float(np.mean([verdict.status == "consistent" for verdict in with_clusters])),
-        "first off": shares["miscalibrated"],
+        "first miscalibrated": shares["miscalibrated"],
     }
     if information / effect >= FEW and not NEAR[0] <= shares["miscalibrated"] <= NEAR[1]:
         drawn = islice(draw_sets(way, correlation, rows, size, shape, first=False), AGAIN * sets)
-        shares = count_off([component_p_values(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn])
+        shares = count_rejected(
+            [component_p_values(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn]
+        )
     return line | shares
 
 
-def count_off(parts: list[dict[str, float]]) -> dict[str, float]:
-    """How many data sets there are, and in which shares of them the verdict and its parts say "miscalibrated"."""
-    p = np.array([combine(each) for each in parts])
-    found = {"sets": len(p), "miscalibrated": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
+def count_rejected(p_values: list[dict[str, float]]) -> dict[str, float]:
+    """Return the number of data sets, and the shares of them that the verdict and its component tests reject."""
+    p = np.array([combine(tests) for tests in p_values])
+    shares = {"sets": len(p), "miscalibrated": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
     names = ("total", "scan_information", "scan_rows", "cox")
-    own = {name: float(np.mean([each.get(name, 1.0) <= 0.05 for each in parts])) for name in names}
-    return found | own
+    return shares | {name: float(np.mean([tests.get(name, 1.0) <= 0.05 for tests in p_values])) for name in names}
 
 
 def power(sets: int) -> Iterator[Line]:
-    """How often odds that are off are found, beside independent rows of the same information: rows / design effect."""
+    """How often wrong odds are detected, and in independent rows with the same information: rows / design effect."""
     for rows, shape, size, way, correlation, factor in (
         (5000, "9 %", 10, "copula", 0.0, 1.25),
         (5000, "9 %", 10, "copula", 0.3, 1.4),
@@ -245,7 +246,7 @@ class World:
 
 
 def worlds(sets: int) -> Iterator[Line]:
-    """How often right models of worlds at random are called off."""
+    """How often calibrated models of random worlds are called miscalibrated."""
     for number in range(44):
         world, rng, found = World.draw(number), np.random.default_rng([5, number]), list[Verdict]()
         for begin in range(0, sets, TOGETHER):

@@ -35,9 +35,9 @@ from text import (
     LOCAL,
     OUTSIDE,
     POWER,
-    REMEDY,
-    REMEDY_CLUSTERS,
-    REMEDY_WINDOWS,
+    RECALIBRATION,
+    RECALIBRATION_CLUSTERS,
+    RECALIBRATION_PERIODS,
     ROWS,
     ROWS_POWER,
     ROWS_RARE,
@@ -157,11 +157,11 @@ def verdict_section() -> list[str]:
         "five <= 0.01": "five at 0.01",
     }
     shares = {
-        f"{word}, {odds}": f"{status}, odds {odds}"
+        f"{status}, {odds}": f"{status}, odds {odds}"
         for odds in ("x 1.5", "/ 1.5")
-        for word, status in (("off", "miscalibrated"), ("consistent", "consistent"))
+        for status in ("miscalibrated", "consistent")
     }
-    tolerated = {"right, off": "calibrated"} | {f"{rate}, off": rate for rate in ("x 1.1", "x 0.9", "x 1.2")}
+    tolerated = {f"{rate}, miscalibrated": rate for rate in ("calibrated", "x 1.1", "x 0.9", "x 1.2")}
     return [
         text,
         across(size, {"p <= 0.05": 100, "p <= 0.01": 100}),
@@ -186,7 +186,7 @@ def gate_section() -> list[str]:
     ]
 
 
-GROUP_COLUMNS = {"some segment off": "some segment miscalibrated", "the gate fails": "the gate fails"}
+GROUP_COLUMNS = ("some segment miscalibrated", "the gate fails")
 
 
 def segments_section() -> list[str]:
@@ -204,8 +204,8 @@ def segments_section() -> list[str]:
     ]
     found = [row | {"expected": f"{float(row['expected']):.1f}"} for row in power]
     return [
-        GROUPS.format(**span(rows, "some segment off")),
-        table(["predictions", "segments", "rows", *GROUP_COLUMNS.values()], body),
+        GROUPS.format(**span(rows, "some segment miscalibrated")),
+        table(["predictions", "segments", "rows", *GROUP_COLUMNS], body),
         BAD_SEGMENT,
         listed(found, ["error", "predictions", "rows", "expected"], {"found": "detected"}),
     ]
@@ -218,7 +218,7 @@ def drift_section() -> list[str]:
     words = [word for word in WORDS if any(float(row[word]) > 0 for row in rows)]
     right = [row for row in rows if row["error"] == "none"]
     called = [row | {"miscalibrated": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
-    heads = {word: word for word in words} | {"some window off": "some period miscalibrated"}
+    heads = {word: word for word in (*words, "some period miscalibrated")}
     return [DRIFT.format(**span(called, "miscalibrated")), listed(rows, ["predictions", "rows", "error"], heads)]
 
 
@@ -291,8 +291,8 @@ def values_table() -> str:
         [
             r["model"],
             f"{100 * float(r['prevalence']):g} %",
-            f"{float(r['tce value']):.1f} ({float(r['tce by chance']):.1f})",
-            f"{float(r['ece value']):.5f} ({float(r['ece by chance']):.5f})",
+            f"{float(r['tce value']):.1f} ({float(r['tce null mean']):.1f})",
+            f"{float(r['ece value']):.5f} ({float(r['ece null mean']):.5f})",
             f"{float(r['slope']):.2f}",
         ]
         for r in rows
@@ -380,8 +380,8 @@ def differences_table() -> str:
     return table(["world", "N", "over fresh", *(f"`{name}`" for name in names)], body)
 
 
-def watch_section() -> list[str]:
-    rows, delays = read_rows("watch"), read_rows("watch_delay")
+def monitor_section() -> list[str]:
+    rows, delays = read_rows("monitor"), read_rows("monitor_delay")
     level = [[r["predictions"], r["rows a day"], r["sets"], f"{100 * float(r['alarm']):.1f} %"] for r in rows]
     soon = [
         [
@@ -412,7 +412,7 @@ def watch_section() -> list[str]:
                     f"{100 * float(r['alarm']):.1f} %",
                     f"{100 * float(r['found']):.0f} %",
                 ]
-                for r in read_rows("watch_customers")
+                for r in read_rows("monitor_customers")
             ],
         ),
     ]
@@ -446,8 +446,8 @@ def slices_section() -> list[str]:
     return [SLICES, table(heads, body), SLICES_CLUSTERS, shown]
 
 
-def remedy_section() -> list[str]:
-    rows = read_rows("remedy")
+def recalibration_section() -> list[str]:
+    rows = read_rows("recalibration")
     worlds, kinds = (list(dict.fromkeys(r[key] for r in rows)) for key in ("world", "kind"))
     found = {(r["world"], r["kind"]): r for r in rows}
     excess = {world: [float(found[world, kind]["excess"]) for kind in kinds] for world in worlds}
@@ -469,7 +469,7 @@ def remedy_section() -> list[str]:
     slight = {world for world in worlds if world not in near and cost[world] <= 0.5}
     fresh = {world for world in worlds if found[world, kinds[0]]["tuned"] == "0"}
     short = [world for world in worlds if world not in near | slight]
-    text = REMEDY.format(
+    text = RECALIBRATION.format(
         worlds=len(worlds),
         near=len(near),
         slight=len(slight),
@@ -483,19 +483,18 @@ def remedy_section() -> list[str]:
     )
     heads = ["scenario", "tuned on", "rows", "data sets", *kinds, "over best", "in parameters", "helps"]
     shown = [text, table(heads, body)]
-    if has_rows("remedy_clusters"):
+    if has_rows("recalibration_clusters"):
         names = ["labels", "correlation", "rows", "size", "positives", "sets"]
-        shown += [REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "helps"})]
-    if has_rows("remedy_windows"):
+        shown += [RECALIBRATION_CLUSTERS, listed(read_rows("recalibration_clusters"), names, {"helped": "helps"})]
+    if has_rows("recalibration_periods"):
         names = ["periods", "rows", "positives", "odds later", "sets"]
-        rows = [row | {"periods": row["windows"]} for row in read_rows("remedy_windows")]
-        shown += [REMEDY_WINDOWS, listed(rows, names, {"moved": "change noted"})]
+        shown += [RECALIBRATION_PERIODS, listed(read_rows("recalibration_periods"), names, {"changed": "change noted"})]
     return shown
 
 
 def rows_section() -> list[str]:
     """Sampling by label, label noise and label delay: how often models are called miscalibrated, by prevalence."""
-    level, power = read_rows("labelling_level"), read_rows("labelling_power")
+    level, power = read_rows("sampling_level"), read_rows("sampling_power")
 
     def by_prevalence(rows: list[dict[str, str]], names: tuple[str, ...]) -> str:
         kinds, prevalences = (list(dict.fromkeys(r[key] for r in rows)) for key in ("rows are", "prevalence"))
@@ -529,7 +528,7 @@ def rows_section() -> list[str]:
         ROWS.format(
             sets=name_sets(level), error=" or ".join(f"{196 * (0.05 * 0.95 / n) ** 0.5:.1f}" for n in count_sets(level))
         ),
-        by_prevalence(level, ("off at 0.05",)),
+        by_prevalence(level, ("miscalibrated at 0.05",)),
         ROWS_POWER.format(sets=power[0]["sets"], flipped=name_sets(flipped), **shares),
         by_prevalence(power, ("found", "without", "as counted", "weighted alone")),
         *rare_section(),
@@ -538,9 +537,9 @@ def rows_section() -> list[str]:
 
 def rare_section() -> list[str]:
     """Label noise with rare positives, and odds ratios in both directions."""
-    if not has_rows("labelling_rare"):
+    if not has_rows("sampling_rare"):
         return []
-    rows = read_rows("labelling_rare")
+    rows = read_rows("sampling_rare")
     lines: dict[tuple[str, int], dict[str, Row]] = {}
     for r in rows:
         lines.setdefault((r["rows are"], int(r["rows"])), {})["up" if float(r["odds"]) > 1 else "down"] = r
@@ -687,9 +686,9 @@ def main() -> None:
             *gate_section(),
             *segments_section(),
             *drift_section(),
-            *watch_section(),
+            *monitor_section(),
             *slices_section(),
-            *remedy_section(),
+            *recalibration_section(),
             *rows_section(),
             *clusters_section(),
             SIZES,

@@ -1,5 +1,5 @@
-"""Streams of 30 windows: which words `drift` has for right models, for those that were always off, and for those that
-calibration drift, and how often windows of right models are called off."""
+"""Series of 30 periods: the drift status of calibrated models, of models that are miscalibrated throughout, and of
+models whose calibration drifts, and how often periods of calibrated models are called miscalibrated."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ def draw(rng: np.random.Generator, name: str, rows: int, error: str) -> Observat
 def look(name: str, rows: int, error: str) -> dict[str, object]:
     rng = np.random.default_rng([rows, *name.encode(), *error.encode()])
     words: Counter[str] = Counter()
-    windows, since = 0, []
+    rejected, since = 0, []
     for _ in range(SETS):
         found = truecal.drift(draw(rng, name, rows, error))
         words[found.drift_status] += 1
-        windows += bool(found.alarm.any())
+        rejected += bool(found.alarms)
         if found.drift_status == "calibration drift":
             since.append(abs(found.change_point - CHANGE))
     return {
         "predictions": name,
         "rows": rows,
-        "windows": WINDOWS,
+        "periods": WINDOWS,
         "error": error,
         "sets": SETS,
         **{word: words[word] / SETS for word in (*WORDS, "inconclusive")},
-        "some window off": windows / SETS,
-        "since, median distance": float(np.median(since)) if since else None,
+        "some period miscalibrated": rejected / SETS,
+        "change point, median distance": float(np.median(since)) if since else None,
     }
 
 

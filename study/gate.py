@@ -1,4 +1,4 @@
-"""How often the gate fails a right model, or one of 12 right segments, and what it says of models that are off."""
+"""How often the gate fails a calibrated model, or one of 12 calibrated segments, and its status for other models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw(rng: Rng, said: Floats, truth: Floats) -> Tally:
 
 
 def count(case: str, name: str, rows: int, decide: Callable[[Rng], str], sets: int = SETS) -> dict[str, object]:
-    """The share of data sets with each answer."""
+    """Return the share of data sets with each status."""
     rng = np.random.default_rng([rows, *name.encode()])
     found = [decide(rng) for _ in range(sets)]
     shares = {word: found.count(word) / sets for word in ("pass", "fail", "inconclusive")}
@@ -37,7 +37,7 @@ def whole(world: Wrong, rows: int) -> Callable[[Rng], str]:
 
 
 def segments(world: Draw, rows: int) -> Callable[[Rng], str]:
-    """12 right segments; a rule that allows what cannot be told, so that the answer is fail or pass."""
+    """12 calibrated segments; the rule allows inconclusive verdicts, so that the status is fail or pass."""
     rule = Rule("verdict", segment="*", allow_inconclusive=True)
 
     def decide(rng: Rng) -> str:

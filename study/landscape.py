@@ -34,7 +34,7 @@ def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
         for name, reference in null_distribution(tally, CHOSEN, Draws(39, rng)).items():
             found.setdefault(name.upper(), []).append(reference.p_value < 0.05)
             found.setdefault(f"{name} value", []).append(reference.mean + reference.excess)
-            found.setdefault(f"{name} by chance", []).append(reference.mean)
+            found.setdefault(f"{name} null mean", []).append(reference.mean)
         found.setdefault("slope", []).append(METRICS["slope"](tally))
     means = {name: float(np.mean(values)) for name, values in found.items()}
     return {"model": model, "prevalence": prevalence, "rows": rows, "sets": SETS[rows], **means}

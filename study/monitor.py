@@ -130,20 +130,20 @@ def main() -> None:
     for number, case in enumerate(CUSTOMERS):
         lines.append(together(number, case))
         print(lines[-1], flush=True)
-        write_rows("watch_customers", lines)
+        write_rows("monitor_customers", lines)
     lines = []
     for name in WORLDS:
         lines.append(right(name))
         print(lines[-1], flush=True)
     lines.append(segmented())
     print(lines[-1], flush=True)
-    write_rows("watch", lines)
+    write_rows("monitor", lines)
     lines = []
     for error in ERRORS:
         for change in CHANGES:
             lines.append(delay(error, change))
             print(lines[-1], flush=True)
-            write_rows("watch_delay", lines)
+            write_rows("monitor_delay", lines)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Recalibration on held-out rows: the excess log loss of each kind, and how often right models are said to improve.
+"""Recalibration on held-out rows: the excess log loss of each kind, and how often it "helps" calibrated models.
 
     python recalibration.py [part ...]
 
-Parts: kinds, clusters, windows; all by default. Writes remedy.csv, remedy_clusters.csv and remedy_windows.csv, case by
-case.
+Parts: kinds, clusters, periods; all by default. Writes recalibration.csv, recalibration_clusters.csv and
+recalibration_periods.csv, case by case.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from truecal.inference import KINDS
 
 Line = dict[str, object]
 FRESH = 20_000  # quantiles of the predictions that stand for all rows to come
-SETS, FEWER, RIGHT = 200, 40, 400  # data sets of wrong models, of models with more than 5,000 rows, and of right ones
-MOVED, TOGETHER = 300, 200  # data sets of windows of time, and of right models whose rows go together
-PROVEN = 40  # of those of wrong models, with a proof
+# data sets of miscalibrated models, of models with more than 5,000 rows, and of calibrated ones
+SETS, FEWER, CALIBRATED = 200, 40, 400
+SERIES, CLUSTERED = 300, 200  # data sets of periods, and of calibrated models with clustered rows
+VALIDATED = 40  # data sets of miscalibrated models that are validated on held-out rows
 
 
 def _bend(x: Floats) -> Floats:
     return x + 0.15 * (x + 1.5) ** 2
 
 
-def _right(x: Floats) -> Floats:
+def _calibrated(x: Floats) -> Floats:
     return x
 
 
-# whether the rule was tuned on it, rows to fit, the shape of predictions, and how the true log-odds follow from those
-# predicted
+# whether the rule was tuned on it, rows to fit, the shape of predictions, and the true log-odds by those predicted; the
+# names seed the generator, so they stay as they are
 WORLDS: dict[str, tuple[bool, int, tuple[float, float], Callable[[Floats], Floats]]] = {
     "prior x 3, 2 %": (True, 2000, (1, 49), lambda x: x + np.log(3)),
     "bent, 20 %": (True, 2000, (1, 4), _bend),
     "under-confident, 50 %": (True, 2000, (2, 2), lambda x: 1.5 * x),
     "over-confident, 20 %": (True, 2000, (0.5, 2), lambda x: 0.6 * x - 0.3),
     "prior / 2, 10 %": (True, 2000, (1, 9), lambda x: x - np.log(2)),
-    "right, 2 %": (True, 2000, (1, 49), _right),
-    "right, 50 %": (True, 2000, (2, 2), _right),
+    "right, 2 %": (True, 2000, (1, 49), _calibrated),
+    "right, 50 %": (True, 2000, (2, 2), _calibrated),
     "squeezed, 33 %": (False, 2000, (3, 6), lambda x: 2 * x + 0.4),
     "bent both ways, 50 %": (False, 3000, (1, 1), lambda x: 1.2 * np.sign(x) * np.abs(x) ** 1.3),
     "labels flipped, 20 %": (False, 4000, (0.5, 2), lambda x: log_odds(0.05 + 0.85 * sigmoid(x))),
@@ -59,7 +60,7 @@ WORLDS: dict[str, tuple[bool, int, tuple[float, float], Callable[[Floats], Float
 }
 
 
-def look(name: str) -> list[Line]:
+def measure_kinds(name: str) -> list[Line]:
     rng = np.random.default_rng(list(name.encode()))
     tuned, rows, shape, bend = WORLDS[name]
     fresh = np.clip(betaincinv(*shape, (np.arange(FRESH) + 0.5) / FRESH), 1e-15, 1 - 1e-15)
@@ -67,17 +68,17 @@ def look(name: str) -> list[Line]:
     kinds = ("auto", *KINDS)
     losses: dict[str, list[float]] = {kind: [] for kind in kinds}
     helped = []
-    sets = FEWER if rows > 5000 else RIGHT if bend is _right else SETS if rows <= 2000 else 2 * FEWER
-    for each in range(sets):
+    sets = FEWER if rows > 5000 else CALIBRATED if bend is _calibrated else SETS if rows <= 2000 else 2 * FEWER
+    for number in range(sets):
         p = rng.beta(*shape, rows)
         y = rng.random(rows) < sigmoid(bend(log_odds(p)))
         for kind in kinds:
-            proven = kind == "auto" and (bend is _right or each < PROVEN)
-            found = truecal.recalibrate(y, p, kind, folds=5 if proven else 0)
-            if proven:
-                helped.append(found.helped)
-            q = np.clip(found.apply(fresh), 1e-12, 1 - 1e-12)
-            # what is lost to the truth, in expectation over labels
+            validated = kind == "auto" and (bend is _calibrated or number < VALIDATED)
+            recalibration = truecal.recalibrate(y, p, kind, folds=5 if validated else 0)
+            if validated:
+                helped.append(recalibration.helped)
+            q = np.clip(recalibration.apply(fresh), 1e-12, 1 - 1e-12)
+            # the excess log loss over the truth, in expectation over labels
             gap = truth * np.log(truth / q) + (1 - truth) * np.log((1 - truth) / (1 - q))
             losses[kind].append(float(gap.mean()))
     share = float(np.mean(helped))
@@ -88,16 +89,16 @@ def look(name: str) -> list[Line]:
             "rows": rows,
             "sets": sets,
             "kind": kind,
-            "excess": 1e4 * float(np.mean(found)),
+            "excess": 1e4 * float(np.mean(gaps)),
             "proven": len(helped),
             "helped": share,
         }
-        for kind, found in losses.items()
+        for kind, gaps in losses.items()
     ]
 
 
-def look_at_clusters() -> Iterator[Line]:
-    """How often right models whose rows go together are said to improve, with `cluster=`."""
+def measure_clusters() -> Iterator[Line]:
+    """How often recalibration "helps" calibrated models with clustered rows, with `cluster=`."""
     for way, correlation, rows, size, shape in (
         ("copula", 0.3, 1000, 10, "33 %"),
         ("log-odds effect", 0.5, 1000, 20, "9 %"),
@@ -106,17 +107,17 @@ def look_at_clusters() -> Iterator[Line]:
         rng = np.random.default_rng([rows, size, *f"{way}{shape}".encode()])
         labels, shared = WAYS[way]
         helped: list[bool] = []
-        for _ in range(TOGETHER):
+        for _ in range(CLUSTERED):
             p, cluster = draw_scores(rng, rows, size, shape, shared)
             y = labels(rng, p, cluster, correlation)
             helped.append(truecal.recalibrate(y, p, cluster=cluster).helped)
         yield {"labels": way, "correlation": correlation, "rows": rows, "size": size, "positives": shape,
-               "sets": TOGETHER, "helped": float(np.mean(helped))}  # fmt: skip
+               "sets": CLUSTERED, "helped": float(np.mean(helped))}  # fmt: skip
 
 
-def look_at_windows() -> Iterator[Line]:
-    """How often the error that a factor leaves is said to move over windows of time, of one factor and of two."""
-    for windows, rows, shape, positives in (
+def measure_periods() -> Iterator[Line]:
+    """How often the error that an offset leaves is found to change over time, with one odds ratio and with two."""
+    for periods, rows, shape, positives in (
         (12, 200, (1, 9), "10 %"),
         (60, 30, (1, 9), "10 %"),
         (6, 2000, (1, 99), "1 %"),
@@ -124,40 +125,34 @@ def look_at_windows() -> Iterator[Line]:
         (2, 1000, (2, 2), "50 %"),
     ):
         for late in (1.0, 1.5):
-            rng = np.random.default_rng([windows, rows, int(10 * late)])
-            moved = 0
-            for _ in range(MOVED):
+            rng = np.random.default_rng([periods, rows, int(10 * late)])
+            changed = 0
+            for _ in range(SERIES):
                 parts = {}
-                for window in range(windows):
+                for period in range(periods):
                     p = rng.beta(*shape, rows)
-                    factor = 2.0 * (late if 2 * window >= windows else 1.0)
-                    parts[window,] = truecal.Tally.from_arrays(rng.random(rows) < factor * p / (1 - p + factor * p), p)
+                    factor = 2.0 * (late if 2 * period >= periods else 1.0)
+                    parts[period,] = truecal.Tally.from_arrays(rng.random(rows) < factor * p / (1 - p + factor * p), p)
                 data = truecal.Observations("y", "p", parts, by=("week",), periods={"week": None})
-                moved += any(
-                    "moves over time" in note for note in truecal.recalibrate(data, kind="offset", folds=0).notes
-                )
-            yield {"windows": windows, "rows": rows, "positives": positives, "odds later": f"x {late:g}",
-                   "sets": MOVED, "moved": moved / MOVED}  # fmt: skip
+                changed += truecal.recalibrate(data, kind="offset", folds=0).error_change is not None
+            yield {"periods": periods, "rows": rows, "positives": positives, "odds later": f"x {late:g}",
+                   "sets": SERIES, "changed": changed / SERIES}  # fmt: skip
 
 
 def main(parts: list[str]) -> None:
     lines: list[Line] = []
     for name in WORLDS if "kinds" in parts else ():
-        lines += look(name)
+        lines += measure_kinds(name)
         print(name, {line["kind"]: round(float(str(line["excess"])), 2) for line in lines if line["world"] == name},
               "helped", lines[-1]["helped"], flush=True)  # fmt: skip
-        write_rows("remedy", lines)
-    found: list[Line] = []
-    for line in look_at_clusters() if "clusters" in parts else ():
-        found.append(line)
-        print(line, flush=True)
-        write_rows("remedy_clusters", found)
-    moves: list[Line] = []
-    for line in look_at_windows() if "windows" in parts else ():
-        moves.append(line)
-        print(line, flush=True)
-        write_rows("remedy_windows", moves)
+        write_rows("recalibration", lines)
+    for part, measure in (("clusters", measure_clusters), ("periods", measure_periods)):
+        lines = []
+        for line in measure() if part in parts else ():
+            lines.append(line)
+            print(line, flush=True)
+            write_rows(f"recalibration_{part}", lines)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["kinds", "clusters", "windows"])
+    main(sys.argv[1:] or ["kinds", "clusters", "periods"])

@@ -1,28 +1,28 @@
-"""Rows sampled by label, flipped labels and labels that are still coming: level, coverage and power of the verdict.
+"""Sampling by label, label noise and label delay: level, coverage and power of the verdict.
 
-    python labelling.py [part ...] [--sets 400]
+    python sampling.py [part ...] [--sets 400]
 
-Parts: level, power, rare, population; all of them by default. Each writes labelling_<part>.csv, case by case.
+Parts: level, power, rare, population; all of them by default. Each writes sampling_<part>.csv, case by case.
 
-"level": right models of a population, of which rows are kept or labels flipped. How often they are off, how often the
-interval of observed over expected leaves 1 out, and how far the p-values lie from those of as many rows whose labels
-are drawn from the scores as they are seen (the largest difference of distribution functions, which chance makes 1.36
-sqrt(2 / sets) in one of twenty cases).
+"level": calibrated models of a population, whose rows are sampled by label or whose labels are noisy. How often they
+are called miscalibrated, how often the interval of observed over expected does not contain 1, and how far the p-values
+lie from those of as many rows whose labels are drawn from the sampled scores (Kolmogorov-Smirnov distance, with the
+critical value 1.36 sqrt(2 / sets) at 5 %).
 
-"power": all odds of the truth times 1.25, found in rows as they are against as many rows without the complication as
-carry the same information about that factor: with p' the probability that a row is labelled positive, the sum of
+"power": all odds of the truth times 1.25, detected in the sample against as many rows without the complication as
+carry the same information about that odds ratio: with p' the probability that a row is labelled positive, the sum of
 (dp' / d log-odds)^2 / (p' (1 - p')). Only a test that weights each label by (dp' / d log-odds) / (p' (1 - p')) uses all
-of it. That weight is 1 where labels are not flipped; where they are, the labels of small predictions are mostly flips,
-and a number of positives, which weights all alike, has the information (sum of dp' / d log-odds)^2 / (sum of p' (1 -
-p')): "counted" is that of flipped labels of all rows, and "as counted" how often plain rows of as much are found off.
-"weighted alone" is how often the weighted sum of flipped labels itself leaves 1.96 standard deviations.
+of it. That weight is 1 without label noise; with it, the labels of small predictions are mostly noise, and a number of
+positives, which weights all alike, has the information (sum of dp' / d log-odds)^2 / (sum of p' (1 - p')): "counted"
+is that of noisy labels of all rows, and "as counted" how often the error is detected in plain rows with as much.
+"weighted alone" is how often the weighted sum of noisy labels itself exceeds 1.96 standard deviations.
 
-"rare": the same where 1 % are positive and a tenth of them flipped, of so many rows that they carry an information of
-10, 40, 80 and 160, and of 4,000 rows; with all odds divided by 1.25, too. Positives of plain rows vary more where more
-of them come, and less where fewer do; flips vary as before. So of the same information plain rows find more of the one
-error, and less of the other, the more so the less it is.
+"rare": the same with 1 % positives and a tenth of them labelled negative, with so many rows that they carry an
+information of 10, 40, 80 and 160, and with 4,000 rows; also with all odds divided by 1.25. The variance of plain rows'
+positives is larger if more are observed, and smaller if fewer are; that of label noise does not change. So with the
+same information plain rows detect the one error more often and the other less often, the more so the less it is.
 
-"population": numbers of the population, as kept rows give them, over those of all its rows.
+"population": estimates for the population from sampled rows, over those from all its rows.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ PREVALENCES = (0.33, 0.05, 0.01, 0.001)
 FLIPS = ((0.01, 0.01), (0.02, 0.1), (0.1, 0.02), (0.1, 0.1))
 ROWS = 4000  # that are there, about
 FACTOR = 1.25
-RARE, HIDDEN = 0.01, 0.1  # positives, and those of them that are labelled negative, where little is found
-INFORMATION = (10, 40, 80, 160)  # of which plain rows find about 15, 30, 50 and 80 %
+RARE, HIDDEN = 0.01, 0.1  # share of positives, and share of these labelled negative, in the part "rare"
+INFORMATION = (10, 40, 80, 160)  # with which the power of plain rows is about 15, 30, 50 and 80 %
 
 
 class Case:
-    """A way in which rows of a population get their labels and their place."""
+    """A population, and how rows are sampled from it and labelled; names stay as they are in the result files."""
 
     def __init__(
         self, name: str, sampling: Sampling, prevalence: float, late: bool = False, rows: float = ROWS
@@ -142,10 +142,10 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
     gap = np.searchsorted(p_values, both, "right") - np.searchsorted(others, both, "right")
     return (
         case.line
-        | {"rows": len(label), "sets": sets, "off at 0.05": float(np.mean(p_values <= 0.05))}
+        | {"rows": len(label), "sets": sets, "miscalibrated at 0.05": float(np.mean(p_values <= 0.05))}
         | {"plain rows": float(np.mean(others <= 0.05))}
-        | {"off at 0.01": float(np.mean(p_values <= 0.01)), "interval without 1": out / sets}
-        | {"distance of p-values": float(np.abs(gap).max()) / sets, "by chance": 1.36 * math.sqrt(2 / sets)}
+        | {"miscalibrated at 0.01": float(np.mean(p_values <= 0.01)), "interval without 1": out / sets}
+        | {"distance of p-values": float(np.abs(gap).max()) / sets, "critical distance": 1.36 * math.sqrt(2 / sets)}
     )
 
 
@@ -172,7 +172,7 @@ def measure_power(seeds: tuple[int, ...], case: Case, sets: int, factor: float) 
     for _ in range(sets):
         p = case.predict(rng)
         label, kept = case.observe(rng, p, with_odds(p, factor))
-        found += is_off(CellSums.from_arrays(label, kept, sampling=case.how))
+        found += is_miscalibrated(CellSums.from_arrays(label, kept, sampling=case.how))
         # rows of the same predictions without the complication, as many as carry the same information
         seen = np.asarray(case.how.to_sampled(kept))
         own, counted = find_information(case, kept)
@@ -187,14 +187,14 @@ def measure_power(seeds: tuple[int, ...], case: Case, sets: int, factor: float) 
 
 
 def find_plain(rng: Rng, shape: Floats, information: float, factor: float) -> bool:
-    """Whether plain rows of such predictions and of so much information are found off."""
+    """Whether the verdict on plain rows with such predictions and this information is "miscalibrated"."""
     share = information / float(np.sum(shape * (1 - shape)))
     like = rng.choice(shape, max(round(share * len(shape)), 1))
-    return is_off(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, factor), like))
+    return is_miscalibrated(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, factor), like))
 
 
-def is_off(cells: CellSums) -> bool:
-    """Whether the verdict is "miscalibrated", without what else it says; no prediction is 0 or 1."""
+def is_miscalibrated(cells: CellSums) -> bool:
+    """Whether the verdict is "miscalibrated", without computing the rest of it; no prediction is 0 or 1."""
     return combine(component_p_values(cells)) <= 0.05
 
 
@@ -234,7 +234,7 @@ def main() -> None:
         for line in parts[name](args.sets):
             lines.append(line)
             print(line, flush=True)
-            write_rows(f"labelling_{name}", lines)
+            write_rows(f"sampling_{name}", lines)
 
 
 if __name__ == "__main__":

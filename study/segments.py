@@ -1,5 +1,5 @@
-"""Segments: how often any of 12, 20 or 500 right ones is called off, or fails the gate; and how often one bad segment
-of 20 is found."""
+"""Segments: how often any of 12, 20 or 500 calibrated ones is called miscalibrated, or fails the gate; and how often
+one miscalibrated segment of 20 is detected."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def draw(rng: Rng, name: str, count: int, rows: int, wrong: Callable[[Floats], F
 
 def look(name: str, count: int, rows: int) -> dict[str, object]:
     rng = np.random.default_rng([count, rows, *name.encode()])
-    failed = off = 0
+    failed = rejected = 0
     for _ in range(SETS):
         data = draw(rng, name, count, rows)
-        off += "miscalibrated" in truecal.segments(data).verdict
+        rejected += "miscalibrated" in truecal.segments(data).status
         if count <= 20:
             failed += truecal.check(data, [Rule("verdict", segment="*")]).status == "fail"
     return {
@@ -64,7 +64,7 @@ def look(name: str, count: int, rows: int) -> dict[str, object]:
         "segments": count,
         "rows": rows,
         "sets": SETS,
-        "some segment off": off / SETS,
+        "some segment miscalibrated": rejected / SETS,
         "the gate fails": failed / SETS if count <= 20 else None,
     }
 
@@ -72,7 +72,7 @@ def look(name: str, count: int, rows: int) -> dict[str, object]:
 def find(error: str, name: str, rows: int) -> dict[str, object]:
     rng = np.random.default_rng([rows, *name.encode(), 20])
     found = [
-        truecal.segments(draw(rng, name, 20, rows, WRONG[error])).verdict[0] == "miscalibrated" for _ in range(SETS)
+        truecal.segments(draw(rng, name, 20, rows, WRONG[error])).status[0] == "miscalibrated" for _ in range(SETS)
     ]
     expected = float(np.mean(PREDICTIONS[name](rng, 100_000))) * rows
     return {

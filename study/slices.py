@@ -1,5 +1,5 @@
-"""The search for groups of rows: how often it lists anything of right models, and how often a group that is off; and of
-right models whose rows go together by customer.
+"""Slice discovery: how often it lists anything for calibrated models, and how often a miscalibrated slice; and for
+calibrated models with clustered rows.
 
     python slices.py [part ...]
 

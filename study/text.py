@@ -126,7 +126,7 @@ SLICES_CLUSTERS = """The same for calibrated models with rows correlated by cust
 with [`cluster=`](data.md#several-of-one-customer) and without. Half of the columns are the customer's, half the row's,
 and none is informative."""
 
-REMEDY = """## Recalibration
+RECALIBRATION = """## Recalibration
 
 The mean excess log loss (x 10,000) of each kind of calibration map on all future rows, over that of the true
 probabilities. "auto" chooses among all of them, and may shrink or average. "over best" is its loss beyond that of the
@@ -145,10 +145,10 @@ not used for that.
 The last column is how often the held-out validation found that it helps, in {proven} data sets of miscalibrated models;
 for calibrated models in at most {right}% of {sets} data sets."""
 
-REMEDY_CLUSTERS = """The same for calibrated models with rows correlated by customer, so many rows each: how often the
+RECALIBRATION_CLUSTERS = """The same for calibrated models with rows correlated by customer, so many rows each: how often the
 validation found that a map helps, in percent, with `cluster=`."""
 
-REMEDY_WINDOWS = """Periods of so many rows each, whose odds are twice those predicted, and in the second half of
+RECALIBRATION_PERIODS = """Periods of so many rows each, whose odds are twice those predicted, and in the second half of
 the periods multiplied again by "odds later": how often `recalibrate` notes that the error changes over time, in
 percent. If the odds stay (x 1), that is a false alarm."""
 

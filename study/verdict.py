@@ -31,7 +31,7 @@ def seed(name: str, rows: int) -> Rng:
 
 
 def combine_five(parts: Mapping[str, float]) -> float:
-    """Cauchy's mean of five parts, with equal weights and no factor: what the verdict is held against."""
+    """Return the plain Cauchy combination of five component tests, with which the verdict is compared."""
     return float(combine_cauchy(np.array([parts[name] for name in FIVE if name in parts])))
 
 
@@ -86,7 +86,7 @@ def power(name: str, rows: int, sets: int) -> Line:
 
 
 def consistent(name: str, sets: int) -> Line:
-    """At the fewest rows that make the verdict "consistent" possible: how often is it said of odds off by 1.5?"""
+    """At the fewest rows that make "consistent" possible: the statuses of models with odds ratios of 1.5."""
     rng = seed(name, 1)
     low, high = 10, 10**7
     while high / low > 1.02:
@@ -94,21 +94,21 @@ def consistent(name: str, sets: int) -> Line:
         p = PREDICTIONS[name](rng, rows)
         found = judge(observe(rng, p, p)).detectable
         low, high = (rows, high) if found > 1.5 else (low, rows)
-    said: Line = {"predictions": name, "rows": high, "sets": sets}
+    line: Line = {"predictions": name, "rows": high, "sets": sets}
     for way, factor in (("x 1.5", 1.5), ("/ 1.5", 1 / 1.5)):
-        words = []
+        statuses = []
         for _ in range(sets):
             p = PREDICTIONS[name](rng, high)
             cells = observe(rng, p, with_odds(p, factor))
-            off = combine(component_p_values(cells)) <= 0.05
-            words.append("miscalibrated" if off else judge(cells).status)
-        said[f"off, {way}"] = words.count("miscalibrated") / sets
-        said[f"consistent, {way}"] = words.count("consistent") / sets
-    return said
+            rejected = combine(component_p_values(cells)) <= 0.05
+            statuses.append("miscalibrated" if rejected else judge(cells).status)
+        line[f"miscalibrated, {way}"] = statuses.count("miscalibrated") / sets
+        line[f"consistent, {way}"] = statuses.count("consistent") / sets
+    return line
 
 
 def fifth(name: str, rows: int, sets: int) -> Line:
-    """A fifth of the information, neighbours anywhere, off by the factors that the verdict says it finds there."""
+    """A fifth of the information, neighbours anywhere, with the odds ratios that are detectable there."""
     rng = seed(name, 2)
     found = {"above": 0, "below": 0}
     p = np.sort(PREDICTIONS[name](rng, rows))
@@ -133,16 +133,16 @@ def fifth(name: str, rows: int, sets: int) -> Line:
 
 
 def tolerance(name: str, rows: int, sets: int) -> Line:
-    """A tolerance of a tenth: right models, those off by exactly a tenth, and those off by a fifth."""
+    """A tolerance of a tenth: calibrated models, rates a tenth higher or lower, and rates a fifth higher."""
     rng = seed(name, 3)
     line: Line = {"predictions": name, "rows": rows, "sets": sets}
-    for way, factor in (("right", 1.0), ("x 1.1", 1.1), ("x 0.9", 0.9), ("x 1.2", 1.2)):
+    for way, factor in (("calibrated", 1.0), ("x 1.1", 1.1), ("x 0.9", 0.9), ("x 1.2", 1.2)):
         found = []
         for _ in range(sets):
             p = PREDICTIONS[name](rng, rows)
             cells = observe(rng, p, factor * p)
             found.append(judge(cells, tolerance=Relative(0.1)))
-        line[f"{way}, off"] = float(np.mean([verdict.status == "miscalibrated" for verdict in found]))
+        line[f"{way}, miscalibrated"] = float(np.mean([verdict.status == "miscalibrated" for verdict in found]))
         line[f"{way}, p <= 0.01"] = float(np.mean([verdict.p_value <= 0.01 for verdict in found]))
         line[f"{way}, Local TCE"] = float(np.mean([verdict.local.value for verdict in found]))
     return line

@@ -6,7 +6,7 @@ import numpy as np
 
 import truecal
 from truecal.data import RowCounts
-from truecal.gate._judge import ModelEvidence, judge
+from truecal.gate._judge import ModelEvidence, apply_rules
 from truecal.inference import Difference, Interval, NullDistribution
 from truecal.metrics import LTCE, adjust_p_values
 from truecal.results import Comparison, GroupTable
@@ -108,7 +108,7 @@ def decide(rules, results, *, segments=None, differences=None, **told):
         name: subject(results.get(name), segments.get(name), differences.get(name), **told)
         for name in dict.fromkeys([*results, *segments, *differences])
     }
-    return judge([(rule, models) for rule in rules])
+    return apply_rules([(rule, models) for rule in rules])
 
 
 def one(rule, result, **more):

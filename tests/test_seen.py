@@ -10,7 +10,7 @@ from conftest import missing
 
 import truecal
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import BLUE, VERMILION, Areas, Lines, Points
+from truecal.plot._marks import BLUE, VERMILION, Areas, Lines, Points
 from truecal.results import from_json
 from truecal.words import format_p_value, label_sign
 
@@ -54,7 +54,7 @@ def test_terminal_notebook_and_picture_say_what_the_verdict_says(case, tmp_path)
     result = truecal.evaluate(y, p)
     assert result.verdict.status == word
     assert result.summary.startswith(finding)
-    assert make_picture("calibration", result).finding.startswith(finding)
+    assert make_picture("calibration", result).summary.startswith(finding)
     notebook = unescape(re.sub(r"<[^>]+>", "", result._repr_html_()))
     assert f"{label_sign(word)} {result.summary} ({format_p_value(result.verdict.p_value)})" in notebook
     text = run("evaluate", place).stdout

@@ -32,7 +32,7 @@ def test_columns_pairs_and_tallies_give_the_same(rows, need, tmp_path):
 
 def test_what_cannot_be_compared_is_explained(rows, need):
     frame = need("polars").DataFrame({"y": rows[0], "p": rows[1]})
-    with pytest.raises(ValueError, match="(?s)these tallies are of one.*baseline=...\\)"):
+    with pytest.raises(ValueError, match="(?s)these observations have one.*baseline=...\\)"):
         truecal.compare(truecal.read(frame, label="y", score="p"))
     with pytest.raises(
         TypeError, match="(?s)`compare` takes columns or `Observations`; this is DataFrame.*truecal.read"

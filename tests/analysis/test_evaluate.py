@@ -96,7 +96,7 @@ def test_read_classes_are_judged_as_arrays_are(data, need):
             truecal.evaluate_classes(*named, labels=["0", "1", "2"], **options).table
         )
     assert truecal.evaluate_classes(observations, ["ece"]).top.values == {"ece": truecal.ece(y, q)}
-    with pytest.raises(TypeError, match="`labels` must be left out where rows are grouped by score already"):
+    with pytest.raises(TypeError, match="`labels` must be left out if rows are grouped by score already"):
         truecal.evaluate_classes(observations, labels=[0, 1, 2])
     with pytest.raises(TypeError, match="`sample_weight` must be left out"):
         truecal.evaluate(observations, sample_weight=y)

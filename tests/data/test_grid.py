@@ -430,7 +430,7 @@ def test_a_coarse_grid_is_named_with_the_bits_that_would_do(rng):
 
 
 def test_other_things_are_refused(tally):
-    with pytest.raises(TypeError, match="`sample_weight` must be left out where rows are grouped by score already"):
+    with pytest.raises(TypeError, match="`sample_weight` must be left out if rows are grouped by score already"):
         truecal.evaluate(GridTally.of(tally, 5), sample_weight=[1])
     with pytest.raises(TypeError, match="unexpected keyword argument 'signficance'"):
         truecal.evaluate(GridTally.of(tally, 5), signficance=0.1)

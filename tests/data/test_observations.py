@@ -458,7 +458,7 @@ def test_windows_add_up_to_longer_ones(need, rng, tmp_path, own, every, grid):
 
 def test_models_are_not_compared_on_tallies_of_one(both):
     for data in both[1:]:
-        with pytest.raises(ValueError, match="Two models are compared on the same rows; these tallies are of one"):
+        with pytest.raises(ValueError, match="Two models are compared on the same rows; these observations have one"):
             truecal.compare(truecal.read(data))
 
 

@@ -68,7 +68,7 @@ def wait(child):
 
 
 for module in pkgutil.walk_packages(truecal.__path__, "truecal."):
-    if not module.name.endswith(("__main__", "plugs._mlflow", "plugs._torch")):
+    if not module.name.endswith(("__main__", "integrations._mlflow", "integrations._torch")):
         importlib.import_module(module.name)
 for name in ("matplotlib.pyplot", "matplotlib.backends.backend_agg", "numpy.random", "polars", "tomllib"):
     importlib.import_module(name)

@@ -584,7 +584,7 @@ def test_a_rule_says_which_classes_it_is_about(pets, tmp_path):
         TypeError, match="(?s)must be of several classes, since a rule is about each.*Hint: read the data with"
     ):
         truecal.check(data.top, [Rule("verdict", multiclass="classwise")])
-    with pytest.raises(ValueError, match="`top` must be left out where a rule is about each of several classes"):
+    with pytest.raises(ValueError, match="`top` must be left out if a rule is about each of several classes"):
         truecal.check(data, [Rule("verdict", multiclass="classwise")], top=0.5)
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import truecal
 from truecal import Decision, Metric, Rule, Tally, Uniform
 from truecal.data import RowCounts
-from truecal.gate import KINDS, LIMITS, Cause, CheckDetails, CheckResult, CheckTable
-from truecal.gate._judge import judge
+from truecal.gate import LIMITS, RULE_KINDS, Cause, CheckDetails, CheckResult, CheckTable
+from truecal.gate._judge import apply_rules
 from truecal.inference import Difference, Interval
 from truecal.metrics import Absolute, Gap, Relative
 from truecal.results import Comparison
@@ -39,7 +39,7 @@ NASTY = [
     "[x](http://y)",
     "\\|",
 ]
-KIND = st.sampled_from(sorted(KINDS))
+KIND = st.sampled_from(sorted(RULE_KINDS))
 
 
 # each kind of rule
@@ -191,7 +191,7 @@ def test_predictions_that_are_all_0_or_1_are_not_called_too_few():
     assert found.reason.endswith(": every prediction is exactly 0 or 1, so no odds ratio can be detected.")
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(RULE_KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
     result = make(1.0, null=null_mean(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
     limit = {"verdict": None, "p_value": 0.1, "dropped": 0.1, "least": 0.5}.get(kind, 50)
@@ -214,7 +214,7 @@ def test_segments_share_the_level_by_holm():
     for p_value, expected in ((0.004, "fail"), (0.006, "inconclusive")):
         model = subject(None, table((20.0, 20.0)), p_value={keys[0]: p_value, keys[1]: 0.9}, low=16.0)
         for rule in (Rule("verdict", segment="*"), Rule("value", 15, segment="*")):
-            found = judge([(rule, {"m": model})]).results
+            found = apply_rules([(rule, {"m": model})]).results
             wanted = expected if rule.kind == "value" or expected == "fail" else "pass"
             assert found[0].status == wanted
             assert found[1].status != "fail"
@@ -222,14 +222,14 @@ def test_segments_share_the_level_by_holm():
     # only the segments that are judged count
     few = table((20.0, 20.0), n=[1000, 10])
     model = subject(None, few, p_value={keys[0]: 0.009, keys[1]: 0.9})
-    found = judge([(Rule("verdict", segment="*", min_rows=100), {"m": model})]).results
+    found = apply_rules([(Rule("verdict", segment="*", min_rows=100), {"m": model})]).results
     assert [finding.status for finding in found] == ["fail", "inconclusive"]
 
 
 def test_a_segment_without_predictions_in_the_region_does_not_pass():
     accounts = {None: RowCounts(18, 18), ("DE", "web"): RowCounts(9, 0, out_of_scope=9), ("FR", "app"): RowCounts(9, 9)}
     model = replace(subject(None, table()), row_counts=accounts)
-    found = judge([(Rule("verdict", segment="*"), {"m": model})]).results
+    found = apply_rules([(Rule("verdict", segment="*"), {"m": model})]).results
     assert [finding.status for finding in found] == ["inconclusive", "fail"]
     assert found[0].cause == Cause.OUT_OF_SCOPE
     assert found[0].reason == "no prediction of this segment is in scope."
@@ -318,7 +318,7 @@ def test_an_infinite_loss_is_beyond_every_limit(need):
 # inconclusive
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "least", "verdict", "dropped"}))
+@pytest.mark.parametrize("kind", sorted(set(RULE_KINDS) - {"value", "least", "verdict", "dropped"}))
 def test_what_was_not_computed_is_unknown(kind):
     found = one(Rule(kind, 0.5), make())
     assert found.status == "inconclusive"
@@ -332,7 +332,7 @@ def test_a_metric_that_was_not_computed_is_unknown():
     assert "ltce, ece" in found.reason
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(RULE_KINDS))
 @pytest.mark.parametrize("value", [0.0, 100.0])
 def test_too_few_rows_never_pass_or_fail(kind, value):
     result = make(value, 499, null=null_mean(1, value), interval=Interval(value, value, 0.95, 999))
@@ -651,7 +651,7 @@ def test_a_limit_is_a_number(limit):
 
 
 def test_a_rule_says_what_it_needs_and_means():
-    assert [Rule(kind, None if kind == "verdict" else 0.5).needs for kind in KINDS] == [
+    assert [Rule(kind, None if kind == "verdict" else 0.5).needs for kind in RULE_KINDS] == [
         "verdict",
         "value",
         "value",
@@ -702,7 +702,7 @@ def test_a_file_gives_a_rule_for_each_limit(tmp_path):
     )
     every = "[[rule]]\n" + "\n".join(f"{key} = 0.5" for key in LIMITS)
     assert [rule.kind for rule in truecal.gate.read_rules(str(write(tmp_path, every)))] == list(LIMITS.values())
-    assert {"verdict", *LIMITS.values()} == set(KINDS)
+    assert {"verdict", *LIMITS.values()} == set(RULE_KINDS)
     what = 'threshold = 0.1\ntolerance = "10%"\nsignificance = 0.05\nallow_inconclusive = true'
     options = dict(threshold=0.1, tolerance=Relative(0.1), significance=0.05, allow_inconclusive=True)
     assert truecal.gate.read_rules(write(tmp_path, f"[[rule]]\nverdict = true\nmax_value = 15\n{what}")) == (

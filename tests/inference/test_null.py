@@ -473,7 +473,7 @@ def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows
     data = data if rows else data.tally
     options = {"metrics": ["tce", "ece"], "null_draws": 400, "resamples": 100, "random_state": 0}
     exact = truecal.evaluate(data, **options)
-    monkeypatch.setattr(module, "REDRAWN", 19_999)
+    monkeypatch.setattr(module, "MOST_SCORES", 19_999)
     found = truecal.evaluate(data, **options)
     assert found.values == exact.values
     assert not exact.notes

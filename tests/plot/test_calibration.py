@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import truecal
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines, Points
+from truecal.plot._marks import BLUE, VERMILION, Areas, Bars, Lines, Points
 
 
 def simulate(truth, rows=20_000, seed=0, shape=(0.5, 20)):
@@ -53,7 +53,7 @@ def test_only_a_model_that_is_off_has_colours(result):
 def test_the_finding_the_colour_and_the_verdict_agree(result, direction, colour):
     picture = make_picture("calibration", result)
     assert result.verdict.status == "miscalibrated"
-    assert f"Miscalibrated: {direction}" in picture.finding
+    assert f"Miscalibrated: {direction}" in picture.summary
     assert picture.title.startswith("miscalibrated (p < 0.0001)")
     boxes = [mark for mark in picture.panels[0].marks if isinstance(mark, Areas)]
     assert [mark.colour for mark in boxes if mark.colour in (BLUE, VERMILION)] == [colour]
@@ -62,10 +62,10 @@ def test_the_finding_the_colour_and_the_verdict_agree(result, direction, colour)
 def test_both_directions_are_named():
     assert re.fullmatch(
         r"Miscalibrated: under-predicts below \d+% \(O/E 1\.\d\d\), over-predicts above \d+% \(O/E 0\.\d\d\)",
-        make_picture("calibration", BOLD).finding,
+        make_picture("calibration", BOLD).summary,
     )
-    assert make_picture("calibration", RIGHT).finding == "No miscalibration found"
-    assert make_picture("calibration", TINY).finding == "Inconclusive"
+    assert make_picture("calibration", RIGHT).summary == "No miscalibration found"
+    assert make_picture("calibration", TINY).summary == "Inconclusive"
 
 
 def test_boxes_and_lines_are_the_windows_of_local_tce():

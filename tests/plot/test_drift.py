@@ -13,7 +13,7 @@ from truecal import Tally
 from truecal.plot import DriftAxes
 from truecal.plot._drift import describe_each_period
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import Points, Spans
+from truecal.plot._marks import Points, Spans
 from truecal.plot._ratios import name_side
 
 try:

@@ -15,9 +15,10 @@ from truecal import Metric, Quantile, Tally
 from truecal.metrics import Gap, Max, Unit
 from truecal.plot import make_svg
 from truecal.plot._axis import find_margins, fit_axis
-from truecal.plot._kinds import PICTURES, make_picture
+from truecal.plot._kinds import MAKERS, make_picture
+from truecal.plot._marks import Annotation, AxisSpec, Bars, Lines, Points, Spans
 from truecal.plot._matplotlib import draw
-from truecal.plot._pictures import AxisSpec, Bars, Lines, Note, Points, Spans, describe_each_bin
+from truecal.plot._pictures import describe_each_bin
 from truecal.plot._svg import SHAPES
 from truecal.words import count_periods, count_segments
 
@@ -125,8 +126,8 @@ CASES = {
 
 
 def test_every_picture_is_tried():
-    assert {kind for kind, _, _ in CASES.values()} == set(PICTURES)
-    assert all(callable(getattr(truecal.plot, kind)) for kind in PICTURES)
+    assert {kind for kind, _, _ in CASES.values()} == set(MAKERS)
+    assert all(callable(getattr(truecal.plot, kind)) for kind in MAKERS)
 
 
 def test_counts_agree_with_their_nouns():
@@ -170,12 +171,12 @@ def test_matplotlib_draws_every_mark(case):
             found[type(artist)].append(artist)
         lines, areas = iter(found[LineCollection]), iter(found[PolyCollection])
         texts = [
-            text for text in part.texts if text.get_text().replace("\n", " ") != picture.finding or not text.get_text()
+            text for text in part.texts if text.get_text().replace("\n", " ") != picture.summary or not text.get_text()
         ]
-        assert len(part.texts) - len(texts) == (bool(picture.finding) and part is axes[0])
+        assert len(part.texts) - len(texts) == (bool(picture.summary) and part is axes[0])
         points, notes, spans = iter(part.lines), iter(texts), iter(part.patches)
         for mark in panel.marks:
-            if isinstance(mark, Note):
+            if isinstance(mark, Annotation):
                 assert next(notes).get_text() == mark.text
                 continue
             if isinstance(mark, Spans):
@@ -209,7 +210,7 @@ def test_the_legend_names_each_thing_once(case):
     for panel, part in zip(picture.panels, draw(picture, figure.subplots()), strict=True):
         legend, marks = part.get_legend(), panel.marks if panel.legend else ()
         named = [] if legend is None else [text.get_text().replace(r"\$", "$") for text in legend.get_texts()]
-        shown = {mark.label for mark in marks if not isinstance(mark, Note) and mark.label[:1] not in ("", "_")}
+        shown = {mark.label for mark in marks if not isinstance(mark, Annotation) and mark.label[:1] not in ("", "_")}
         assert sorted(named) == sorted(shown)
         labels += named
     assert len(labels) >= {"slices": 1, "comparison": 1, "models": 0, "recalibration": 0}.get(kind, 2)
@@ -235,7 +236,7 @@ def test_bins_are_labelled_with_their_edges_while_that_is_readable():
         edges = [*pictured.RESULTS[name].bins.left, 1.0]
         panels = make_picture("test_reliability", pictured.RESULTS[name], scale="linear").panels
         (panel,) = (panel for panel in panels if any(mark.label == "size" for mark in panel.marks))
-        ticks, labels, _ = panel.x.fit(7.5 * panel.place[2])
+        ticks, labels, _ = panel.x.fit(7.5 * panel.box[2])
         assert len(labels) == count
         for at, text in zip(ticks, labels, strict=True):
             assert float(text) == pytest.approx(edges[int(at - 0.5)], rel=0.005)
@@ -251,7 +252,7 @@ def test_margins_are_counted_in_every_picture():
         return [mark for panel in make_picture(kind, result, *given, scale=scale).panels for mark in panel.marks]
 
     def notes(found):
-        return [mark.text for mark in found if isinstance(mark, Note)]
+        return [mark.text for mark in found if isinstance(mark, Annotation)]
 
     assert notes(marks("reliability", "tce")) == notes(marks("test_reliability")) == words
     ends = [

@@ -11,7 +11,7 @@ from pictured import RESULTS, data
 import truecal
 from truecal.plot import make_svg, make_thumbnail
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import AxisSpec
+from truecal.plot._marks import AxisSpec
 from truecal.plot._svg import FINE, WIDE, find_ticks
 
 EVIL = "<script>alert(1)</script> $x$ 日本"

@@ -106,7 +106,7 @@ class Page:
         """The texts of a picture."""
         picture = make_picture(kind, *data, **options)
         drawn = make_svg(kind, *data, label="", **options)
-        self.add(f"# picture {kind}", picture.finding, picture.title, "", read_html(drawn, pictures=True))
+        self.add(f"# picture {kind}", picture.summary, picture.title, "", read_html(drawn, pictures=True))
 
     def add(self, *lines: str) -> None:
         self.parts.append("\n".join(line for line in lines if line is not None))

@@ -11,7 +11,7 @@ import truecal
 from truecal import Relative, Rule, words
 from truecal.data import Reason, RowCounts
 from truecal.gate import Cause, CheckStatus
-from truecal.gate._judge import judge
+from truecal.gate._judge import apply_rules
 from truecal.inference import Interval
 from truecal.metrics import Gap, Metric, Uniform
 
@@ -29,7 +29,7 @@ def segment(rule, **counts):
     """A check of a segment with these row counts."""
     found = {None: RowCounts(9, 9), ("DE", "web"): RowCounts(9, **counts)}
     model = subject(None, table((10.0,), (0.5,), segment=[("DE", "web")]))
-    (result,) = judge([(rule, {"m": replace(model, row_counts=found)})]).results
+    (result,) = apply_rules([(rule, {"m": replace(model, row_counts=found)})]).results
     return result
 
 
@@ -52,7 +52,7 @@ class Spanless:
 
 def without_interval(low=None):
     model = subject(make(20.0))
-    (result,) = judge([(LIMIT, {"m": replace(model, evidence=Spanless(model.evidence, low))})]).results
+    (result,) = apply_rules([(LIMIT, {"m": replace(model, evidence=Spanless(model.evidence, low))})]).results
     return result
 
 
@@ -309,7 +309,7 @@ def test_an_inconclusive_decision_has_advice_by_its_cause(cause, hint):
 
 def test_every_kind_of_rule_has_words():
     limits = {"verdict": None, "p_value": 0.05, "dropped": 0.1}
-    told = [str(Rule(kind, limits.get(kind, 5))) for kind in truecal.gate.KINDS]
+    told = [str(Rule(kind, limits.get(kind, 5))) for kind in truecal.gate.RULE_KINDS]
     assert told == [
         "no miscalibration",
         "ltce at most 5%",

@@ -3,13 +3,13 @@ from truecal.analysis._compare import COMPARED as COMPARED
 from truecal.analysis._compare import compare as compare
 from truecal.analysis._drift import drift as drift
 from truecal.analysis._evaluate import evaluate as evaluate
-from truecal.analysis._evaluate import is_whole as is_whole
+from truecal.analysis._evaluate import is_unrestricted as is_unrestricted
 from truecal.analysis._evaluate import raise_for_data as raise_for_data
+from truecal.analysis._groups import find_score_threshold as find_score_threshold
+from truecal.analysis._groups import keep_above as keep_above
 from truecal.analysis._monitor import Monitor as Monitor
 from truecal.analysis._monitor import MonitorUpdate as MonitorUpdate
 from truecal.analysis._monitor import keep_monitor as keep_monitor
-from truecal.analysis._parts import find_score_threshold as find_score_threshold
-from truecal.analysis._parts import keep_above as keep_above
 from truecal.analysis._recalibrate import recalibrate as recalibrate
 from truecal.analysis._recalibrate import recalibrate_observations as recalibrate_observations
 from truecal.analysis._recalibrate import refuse_fitted as refuse_fitted

@@ -1,4 +1,4 @@
-"""Several classes: the most probable one as a `Result`, and the verdict on each against the rest."""
+"""Several classes: the result of the most probable class, and the verdict on each class against the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from truecal.analysis._evaluate import (
     choose_test,
     evaluate,
     find_library,
-    is_whole,
+    is_unrestricted,
     name_library,
     name_outcome,
 )
@@ -24,8 +24,8 @@ from truecal.data import CellSums, Classes, ClassObservations, GridTally, Part, 
 from truecal.results import ClassResults, ClassTable
 from truecal.verdict import Verdict, judge_all
 
-MANY = 64  # classes
-AT_ONCE = 32  # that are judged in one pass
+MANY_CLASSES = 64  # from which on probabilities are mostly small: cells are pooled, and threads share the work
+CLASSES_AT_ONCE = 32  # in one pass, which bounds the memory of their cells
 
 
 @declare(EvaluateOptions)
@@ -39,16 +39,21 @@ def evaluate_classes(
     cluster: Any = None,
     **options: Unpack[EvaluateOptions],
 ) -> ClassResults:
-    """Judge a model of several classes, from probabilities of shape (rows, classes).
+    """Evaluate a model of several classes, from probabilities of shape (rows, classes).
 
-    The most probable class is evaluated as `evaluate(y_true, y_prob)` does it, with `metrics` and `options`. Each class
-    against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table whose p-values are
-    adjusted for the number of classes. (Of 64 classes or more, cells of small probabilities are pooled, which moves the
-    bounds of windows a little, and all cores share the work, or `threads` of them.) `labels` names the classes in the
-    order of the columns; 0, 1, ... by default. `sample_weight` and `cluster` are as in `evaluate`.
+    The most probable class is evaluated as in `evaluate(y_true, y_prob)`, with `metrics` and `options`. Each class
+    against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table with p-values that are
+    adjusted for the number of classes. With 64 classes or more, cells of small probabilities are pooled, which moves
+    the bounds of score windows a little, and all cores share the work, or `threads` of them.
 
-    In the place of `y_true` and `y_prob` it takes what `truecal.read(..., multiclass="classwise")` gives for dataframes
-    and files.
+    Parameters
+    ----------
+    y_true, y_prob
+        Labels and probabilities; or in their place what `truecal.read(..., multiclass="classwise")` returns.
+    labels : sequence, optional
+        The classes in the order of the columns; 0, 1, ... by default.
+    sample_weight, cluster : optional
+        As in `evaluate`.
 
     Examples
     --------
@@ -68,14 +73,15 @@ def evaluate_classes(
     if isinstance(y_true, ClassObservations):
         for name, value in (("sample_weight", sample_weight), ("labels", labels), ("cluster", cluster)):
             if value is not None:
-                raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+                raise TypeError(f"{option(name)} must be left out if rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
-        wholes = list(y_true.classes.values())
+        observed = list(y_true.classes.values())
 
-        def find(first: int, last: int, pooled: bool) -> list[CellSums]:
-            return [_choose_cells(each.pooled().simplify(), options, pooled) for each in wholes[first:last]]
+        def take_cells(first: int, last: int, pooled: bool) -> list[CellSums]:
+            chosen = observed[first:last]
+            return [_choose_cells(observations.pooled().simplify(), options, pooled) for observations in chosen]
 
-        verdicts = _judge(find, len(wholes), options)
+        verdicts = _judge_classes(take_cells, len(observed), options)
         predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)
         return ClassResults(top, ClassTable.of(list(y_true.classes), predicted, verdicts))
     probabilities = as_matrix(y_prob)
@@ -85,42 +91,43 @@ def evaluate_classes(
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
 
-    plain = sample_weight is None and cluster is None and is_whole(options)
+    plain = sample_weight is None and cluster is None and is_unrestricted(options)
 
-    def count(first: int, last: int, pooled: bool) -> list[CellSums]:
+    def count_cells(first: int, last: int, pooled: bool) -> list[CellSums]:
         if pooled and plain:
             return CellSums.of_classes(classes, first, last)
         columns = classes.columns(first, last)
         return [_count_cells(*column, sample_weight, cluster, options, pooled) for column in columns]
 
-    verdicts = _judge(count, len(classes.names), options)
+    verdicts = _judge_classes(count_cells, len(classes.names), options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.chosen, weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, options: EvaluateOptions) -> list[Verdict]:
-    """The verdict on each of so many classes against the rest, given what counts the cells of some of them. Of many,
-    whose probabilities are small, cells are pooled, and threads share the work."""
-    loss, many = choose_test(options), classes >= MANY
+def _judge_classes(
+    count_cells: Callable[[int, int, bool], list[CellSums]], classes: int, options: EvaluateOptions
+) -> list[Verdict]:
+    """Return the verdict on each class against the rest; `count_cells` counts the cells of a range of classes."""
+    test, many = choose_test(options), classes >= MANY_CLASSES
 
     def judge(first: int, last: int) -> list[Verdict]:
-        return judge_all(count(first, last, many), loss.significance, loss.tolerance)
+        return judge_all(count_cells(first, last, many), test.significance, test.tolerance)
 
-    return map_chunks(judge, classes, AT_ONCE, options["threads"] if many else 1)
+    return map_chunks(judge, classes, CLASSES_AT_ONCE, options["threads"] if many else 1)
 
 
 def _count_cells(
     label: Any, score: Any, sample_weight: Any, cluster: Any, options: EvaluateOptions, pooled: bool
 ) -> CellSums:
-    """The rows of a class that are judged, in cells."""
-    if is_whole(options):
+    """Return the cells of a class' rows in scope."""
+    if is_unrestricted(options):
         return CellSums.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
     return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options, pooled)
 
 
 def _choose_cells(part: Part, options: EvaluateOptions, pooled: bool) -> CellSums:
-    """The same of rows that are grouped by score already."""
+    """Return the cells of rows in scope that are grouped by score already."""
     threshold, top = options["threshold"], options["top"]
     if isinstance(part, GridTally):
         return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, threshold, top)[0])), pooled)

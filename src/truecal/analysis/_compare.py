@@ -1,4 +1,4 @@
-"""Two models on the same rows: the difference of their metrics, with an interval."""
+"""Two models on the same rows: the difference of their metrics, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from truecal.metrics import Measure, Metric, choose
 from truecal.results import Comparison
 from truecal.verdict import Status, judge
 
-Metrics = Iterable[str] | Mapping[str, Measure]
 COMPARED = ("ltce", "log_loss", "brier", "slope", "tce")
 
 
@@ -41,31 +40,34 @@ def compare(
     y_true: Any,
     y_prob: Any = None,
     y_prob_other: Any = None,
-    metrics: Metrics = COMPARED,
+    metrics: Iterable[str] | Mapping[str, Measure] = COMPARED,
     *,
     pos_label: Any = None,
     sampling: Sampling | None = None,
     cluster: Any = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Two models on the same rows: each metric of both, their difference, and an interval for it.
+    """Compare two models on the same rows: each metric of both, their difference, and its confidence interval.
 
-    Of three columns: `compare(y, p, q)`; or of tallies that were read with a baseline, and of their `Pairs`:
-    `compare(truecal.read(frame, label="y", score="new", baseline="old"))`. Its `sentences()` say which model is better
-    calibrated, which has the better log loss, and whether these disagree.
+    The `sentences()` of the result name the better calibrated model and the one with the better log loss.
 
-    Metrics are names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping, but no gaps in bins
-    such as ECE: intervals of their differences cover too little (86 to 95 % measured where 95 % is meant, see
-    docs/inference.md). Those that have a
-    best value between bad ones, such as the slope, are compared by the distance from it. Intervals of Brier score, log
-    loss and net benefit are those of a mean of differences between rows; for the others labels are redrawn `resamples`
-    times (1000 by default).
+    Parameters
+    ----------
+    y_true, y_prob, y_prob_other
+        Labels and the predictions of both models: `compare(y, p, q)`; or in their place observations that were read
+        with a baseline: `compare(truecal.read(frame, label="y", score="new", baseline="old"))`.
+    metrics : names or mapping
+        Names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping. Gaps in bins such as ECE are
+        refused: intervals of their differences have a coverage of 86% to 95% instead of 95%, see docs/inference.md.
+        Metrics with an optimum between bad values, such as the slope, are compared by the distance from it.
+    sampling, cluster : optional
+        As in `evaluate`. With clusters, differences of rows are summed by cluster, and labels are resampled by cluster.
 
-    `sampling` and `cluster` are as in `evaluate`: with clusters the differences of rows are added up by cluster, and
-    labels of one are resampled together.
-
-    With `threshold` or `top` each model is judged on the predictions that it would act on:
-    those of its own score.
+    Notes
+    -----
+    Intervals of Brier score, log loss and net benefit are those of a mean of differences between rows. For other
+    metrics labels are resampled `resamples` times, 1000 by default. With `threshold` or `top` each model is evaluated
+    on the predictions in scope by its own score.
 
     Examples
     --------
@@ -73,8 +75,8 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=4000)
     >>> y = rng.random(4000) < p
-    >>> found = truecal.compare(y, p, p**2, metrics=["tce"], resamples=200, random_state=0)["tce"]
-    >>> found.low < found.difference < found.high < 0     # the first is better, beyond chance
+    >>> tce = truecal.compare(y, p, p**2, metrics=["tce"], resamples=200, random_state=0)["tce"]
+    >>> tce.low < tce.difference < tce.high < 0     # the first model is significantly better
     True
     """
     options = resolve(compare, options)
@@ -91,15 +93,15 @@ def compare(
             )
     draws = Draws(options["resamples"], options["random_state"], options["threads"] or 1)
     region = _choose_region(options["threshold"], options["top"])
-    found = differences(pairs, chosen, draws, confidence=options["confidence"], region=region)
-    statuses, row_counts = _find_statuses(pairs, region, options), _count_rows(y_true, pairs)
+    by_metric = differences(pairs, chosen, draws, confidence=options["confidence"], region=region)
+    statuses, row_counts = _find_statuses(pairs, region, options), _count_pairs(y_true, pairs)
     clustered = (Note.of(NoteCode.CLUSTERS_COMPARED, n=pairs.clusters.count),) if pairs.clusters else ()
     notes = (*note_row_counts(row_counts), *clustered)
-    return Comparison.of(found, chosen, models=pairs.names, statuses=statuses, row_counts=row_counts, notes=notes)
+    return Comparison.of(by_metric, chosen, models=pairs.names, statuses=statuses, row_counts=row_counts, notes=notes)
 
 
-def _count_rows(data: Any, pairs: Pairs) -> RowCounts:
-    """Where the rows went: those with both scores are compared."""
+def _count_pairs(data: Any, pairs: Pairs) -> RowCounts:
+    """Return the row counts; rows with both scores are compared."""
     row_counts = data.pair_counts if isinstance(data, Observations) else None
     return RowCounts(pairs.n_rows, pairs.n_rows) if row_counts is None else row_counts
 
@@ -107,7 +109,7 @@ def _count_rows(data: Any, pairs: Pairs) -> RowCounts:
 def _find_statuses(
     pairs: Pairs, region: Callable[[Tally], Tally] | None, options: CompareOptions
 ) -> tuple[Status, ...]:
-    """The statuses of both models."""
+    """Return the statuses of both models."""
     test = choose_test(options)
     observations = (tally for tally, _ in pairs.models())
     judged = observations if region is None else map(region, observations)
@@ -115,21 +117,21 @@ def _find_statuses(
 
 
 def _choose_region(threshold: float | None, top: int | float | None) -> Callable[[Tally], Tally] | None:
-    """What takes of a tally the predictions that are judged; None for all."""
+    """Return a function that keeps the predictions in scope; None if all are."""
     if threshold is not None:
         return lambda tally: tally.above(threshold)
     return None if top is None else lambda tally: tally.top(top)
 
 
 def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, sampling: Sampling, cluster: Any) -> Pairs:
-    """The rows with both scores, of whatever was given."""
+    """Return the rows with both scores, from arrays or observations."""
     if isinstance(y_true, (Pairs, Observations)):
         given = {"y_prob_other": y_prob_other, "pos_label": pos_label, "cluster": cluster}
         refuse_grouped(given | list_settings(sampling))
         pairs = y_true.baseline if isinstance(y_true, Observations) else y_true
         if pairs is None:
             raise ValueError(
-                "Two models are compared on the same rows; these tallies are of one.\n\n"
+                "Two models are compared on the same rows; these observations have one.\n\n"
                 "Hint: `truecal.read(data, score=..., baseline=...)` reads both."
             )
         return pairs

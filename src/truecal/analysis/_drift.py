@@ -1,4 +1,4 @@
-"""Which periods are miscalibrated, and what changed since a baseline: calibration, or the base rate."""
+"""Periods: the verdict on each, and what changed since a baseline, calibration or the base rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._options import DriftOptions, GroupOptions, declare, resolve
-from truecal.analysis._parts import (
+from truecal.analysis._groups import (
     check_observations,
     choose_metric,
     count_rows_by_group,
@@ -58,7 +58,7 @@ def drift(
     Parameters
     ----------
     data : Observations
-        What `truecal.read(..., time=...)` gives.
+        What `truecal.read(..., time=...)` returns.
     metric : Metric or name
         The metric beside the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows
         `binning`, `test`, `significance` and `tolerance`, or your own. The verdict does not depend on it.
@@ -71,8 +71,8 @@ def drift(
     >>> day = pd.Timestamp("2026-03-01") + pd.to_timedelta(np.arange(8000) // 2000, unit="D")
     >>> truth = np.where(day >= "2026-03-04", 1.5 * p, p)          # on the fourth day the model under-predicts
     >>> frame = pd.DataFrame({"y": rng.random(8000) < truth, "p": p, "day": day})
-    >>> found = truecal.drift(truecal.read(frame, label="y", score="p", time="day"))
-    >>> found.drift_status, found.alarms
+    >>> table = truecal.drift(truecal.read(frame, label="y", score="p", time="day"))
+    >>> table.drift_status, table.alarms
     ('calibration drift', [datetime.date(2026, 3, 4)])
     """
     options = resolve(drift, options)
@@ -89,13 +89,14 @@ def drift(
         complete = np.array(flags, dtype=np.bool_)
     first, others = _find_baseline(baseline, list(periods), complete), None
     if isinstance(baseline, Observations):
-        others = _open_baseline(baseline, data, threshold)
-    found = _judge_periods(periods, complete, choose_metric(metric, options), options)
-    found |= _compare_periods(periods, complete, first, others, options)
-    found |= {key: replace(value, outcome=data.outcome) for key, value in found.items() if isinstance(value, Verdict)}
+        others = _take_baseline(baseline, data, threshold)
+    columns = _judge_periods(periods, complete, choose_metric(metric, options), options)
+    columns |= _compare_periods(periods, complete, first, others, options)
+    verdicts = {name: value for name, value in columns.items() if isinstance(value, Verdict)}
+    columns |= {name: replace(verdict, outcome=data.outcome) for name, verdict in verdicts.items()}
     return DriftTable(
         period=tuple(periods),
-        **found,
+        **columns,
         complete=complete,
         baseline=first,
         **count_rows_by_group(grouped, {(key,): part.n_rows for key, part in periods.items()}),
@@ -112,28 +113,28 @@ def drift(
 def _judge_periods(
     periods: Mapping[Any, Part], complete: Bools, metric: Measure, options: GroupOptions
 ) -> dict[str, Any]:
-    """The verdict on each period and on all complete ones together, which share the level; and the metric."""
+    """Return the columns of verdicts on each period and on all complete ones together, and of the metric."""
     adjust, significance = options["adjust"], options["significance"]
     count = int(complete.sum())
-    shares = 2 if adjust and count > 1 else 1
+    shares = 2 if adjust and count > 1 else 1  # half of the level for all together, half for single periods
     level = significance / (shares * max(count, 1)) if adjust else significance
     verdicts = judge_groups(periods.values(), options, level)
-    found = verdict_columns(verdicts, None)
+    columns = verdict_columns(verdicts, None)
     together, whole_p, adjusted = None, np.nan, np.full(len(periods), np.nan)
     if count:
         ready = [part for part, flag in zip(periods.values(), complete.tolist(), strict=True) if flag]
         (together,) = judge_groups([merge_parts(ready)], options, significance / shares)
-        adjusted[complete], whole_p = _share_level(found["p_value"][complete], together.p_value, adjust)
+        adjusted[complete], whole_p = _share_level(columns["p_value"][complete], together.p_value, adjust)
     measured = measure_groups(periods, verdicts, metric, options)
     overall = {"p_adjusted": adjusted, "overall_verdict": together, "overall_p": whole_p, "level": level}
-    return found | measured | overall
+    return columns | measured | overall
 
 
 def _share_level(p_value: Floats, together: float, adjust: Adjustment) -> tuple[Floats, float]:
-    """p-values of periods adjusted for their number, and the p-value of "every period is calibrated"; periods and all
-    rows together get half of the level each.
+    """Return adjusted p-values of periods, and the p-value of "every period is calibrated".
 
-    Once all together are miscalibrated, nothing of it is lost by them, and periods have the whole level.
+    Periods and all rows together get half of the level each. Once all rows together are rejected, their half passes
+    on to the periods, which then have the whole level.
     """
     adjusted = adjust_p_values(p_value, adjust)
     if adjust is None:
@@ -147,84 +148,87 @@ def _share_level(p_value: Floats, together: float, adjust: Adjustment) -> tuple[
 def _compare_periods(
     periods: Mapping[Any, Part], complete: Bools, first: Bools, others: Part | None, options: GroupOptions
 ) -> dict[str, Any]:
-    """What changed since the baseline, which is its periods or other rows."""
+    """Return the columns of changes since the baseline, which is some periods or other rows."""
     adjust, significance = options["adjust"], options["significance"]
     names = ("change_p", "change_p_adjusted", "base_rate_p", "base_rate_p_adjusted")
-    found: dict[str, Any] = {name: np.full(len(periods), np.nan) for name in names}
+    columns: dict[str, Any] = {name: np.full(len(periods), np.nan) for name in names}
     parts, later = list(periods.values()), np.flatnonzero(complete & ~first)
     if others is None and first.any():
         others = merge_parts([parts[i] for i in np.flatnonzero(first)])
     if others is None or not len(later):
-        return found
+        return columns
     rest = merge_parts([parts[i] for i in later])
     before, after = judge_groups([others, rest], options, significance)
     start, end = (Odds.of(CellSums.of(part)) for part in (others, rest))
-    each = {i: Odds.of(CellSums.of(parts[i])) for i in np.flatnonzero(complete).tolist()}
+    odds = {i: Odds.of(CellSums.of(parts[i])) for i in np.flatnonzero(complete).tolist()}
     shares, rest_p = 2 if adjust and len(later) > 1 else 1, dict[str, float]()
     for name, compare in (("change", compare_odds), ("base_rate", compare_rates)):
-        found[f"{name}_p"][later] = alone = np.array([compare(each[i], start) for i in later.tolist()])
+        columns[f"{name}_p"][later] = alone = np.array([compare(odds[i], start) for i in later.tolist()])
         rest_p[name] = compare(end, start)
-        shared, whole = _share_level(alone, rest_p[name], adjust)
-        found[f"{name}_p_adjusted"][later] = shared
-        found[f"overall_{name}_p"] = whole
+        adjusted, overall = _share_level(alone, rest_p[name], adjust)
+        columns[f"{name}_p_adjusted"][later] = adjusted
+        columns[f"overall_{name}_p"] = overall
     move = detectable_move(end, start, significance / shares)
-    found |= {"baseline_verdict": before, "later_verdict": after, "detectable_change": move}
+    columns |= {"baseline_verdict": before, "later_verdict": after, "detectable_change": move}
     sampling = others.sampling
     prevalences = (float(sampling.to_population(part.positives / part.n_rows)) for part in (others, rest))
-    return found | {
+    return columns | {
         "base_rates": tuple(prevalences),
         "later_base_rate_p": min(1.0, shares * rest_p["base_rate"]),
-        **_find_change_point(periods, each, None if first.any() else others, options),
+        **_find_change_point(periods, odds, None if first.any() else others, options),
     }
 
 
 def _find_change_point(
     periods: Mapping[Any, Part], odds: Mapping[int, Odds], others: Part | None, options: GroupOptions
 ) -> dict[str, Any]:
-    """The estimated change point, observed over expected before and since, and the verdict since; rows of a baseline
-    that is no period come first."""
+    """Return the estimated change point, O/E before and since, and the verdict since.
+
+    The rows of a baseline that is no period precede all periods.
+    """
     keys, parts = list(periods), list(periods.values())
     earlier = [] if others is None else [others]
     ordered = [*earlier, *(parts[i] for i in odds)]
     split = find_split([*(Odds.of(CellSums.of(part)) for part in earlier), *odds.values()])
     ratios = []
     for side in (ordered[:split], ordered[split:]):
-        stands = [part.tally.unweighted.population for part in side]
-        expected = sum(float(np.sum(each.n * each.score)) for each in stands)
-        ratios.append(sum(float(each.positives) for each in stands) / expected if expected > 0 else np.nan)
+        populations = [part.tally.unweighted.population for part in side]
+        expected = sum(float(np.sum(population.n * population.score)) for population in populations)
+        observed = sum(float(population.positives) for population in populations)
+        ratios.append(observed / expected if expected > 0 else np.nan)
     (recent,) = judge_groups([merge_parts(ordered[split:])], options, options["significance"])
     since = keys[list(odds)[split - len(earlier)]]
     return {"change_point": since, "change_ratios": (ratios[0], ratios[1]), "recent_verdict": recent}
 
 
 def _find_baseline(baseline: Baseline | None, keys: list[Any], complete: Bools) -> Bools:
-    """Which periods are the baseline; none if other rows are, or if there is only one period."""
-    found, ready = np.zeros(len(keys), dtype=np.bool_), np.flatnonzero(complete)
+    """Return a mask of the baseline's periods: none if other rows are the baseline, or if there is only one period."""
+    first, ready = np.zeros(len(keys), dtype=np.bool_), np.flatnonzero(complete)
     if isinstance(baseline, Observations):
-        return found
+        return first
     if baseline is None:
-        found[ready[: max(1, len(ready) // 3) if len(ready) > 1 else 0]] = True
-        return found
+        first[ready[: max(1, len(ready) // 3) if len(ready) > 1 else 0]] = True
+        return first
     if isinstance(baseline, str) and ".." in baseline:
-        found[complete] = _find_range(baseline, [keys[i] for i in ready])
+        first[complete] = _find_range(baseline, [keys[i] for i in ready])
     elif isinstance(baseline, int) and not isinstance(baseline, bool) and baseline > 0:
-        found[ready[:baseline]] = True
+        first[ready[:baseline]] = True
     else:
         raise ValueError(
             f'{option("baseline")} must be a number of periods, a range such as "2026-01-01..2026-01-31", or '
             f"observations; it is {baseline!r}."
         )
-    count = int(found.sum())
+    count = int(first.sum())
     if not 0 < count < len(ready):
         raise ValueError(
             f"{option('baseline')} must leave periods to compare with it; {baseline!r} is {count:,} of {len(ready):,} "
             "periods with complete labels."
         )
-    return found
+    return first
 
 
 def _find_range(text: str, keys: list[Any]) -> list[bool]:
-    """Which periods begin in a range; both ends belong to it, and a day without a time is a whole day."""
+    """Return whether each period begins in a range; both ends belong to it, and a day without a time is whole."""
     ends = [end.strip() for end in text.split("..", 1)]
     if not all(isinstance(key, date) for key in keys):
         names = [str(key) for key in keys]
@@ -248,8 +252,8 @@ def _without_zone(moment: datetime) -> datetime:
     return moment.replace(tzinfo=None)
 
 
-def _open_baseline(baseline: Observations, data: Observations, threshold: float | None) -> Part:
-    """The rows of a baseline that is not part of the data."""
+def _take_baseline(baseline: Observations, data: Observations, threshold: float | None) -> Part:
+    """Return the rows in scope of a baseline that is not part of the data."""
     if baseline.sampling != data.sampling:
         raise ValueError(
             f"{option('baseline')} must be read as the data are, {data.sampling!r}; it was read with "
@@ -259,15 +263,15 @@ def _open_baseline(baseline: Observations, data: Observations, threshold: float 
 
 
 def _find_periods(data: Observations, every: str | None) -> tuple[str | None, Observations]:
-    """How long periods are, and the observations by them alone."""
+    """Return the length of periods, and the observations grouped by period."""
     if len(data.periods) != 1:
-        having = "none" if not data.periods else ", ".join(map(repr, data.periods))
+        names = ", ".join(map(repr, data.periods)) or "none"
         raise ValueError(
-            f"{option('time')} must be one column of the observations; they have {having}.\n\n"
+            f"{option('time')} must be one column of the observations; they have {names}.\n\n"
             "Hint: `truecal.read(data, time=...)` cuts a column of times into periods."
         )
-    ((time, own),) = data.periods.items()
-    length = own if every is None else every
+    ((time, length_read),) = data.periods.items()
+    length = length_read if every is None else every
     grouped = data.group_by((time,), {time: length})
     if (None,) in grouped.parts:
         raise ValueError(f"Every row must have a time; `{time}` is null in {grouped.parts[None,].n_rows:,}.")

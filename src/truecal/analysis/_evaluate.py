@@ -1,4 +1,4 @@
-"""From observations to a `Result`: all metrics at once, with their bins, references and intervals."""
+"""From observations to a `Result`: all metrics at once, with their bins, null distributions and intervals."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ Observed = Observations | Tally | GridTally | SortedRows
 Key = tuple[Binning, RejectionTest]  # of a table: its bins and their test
 GROUPED = (Observations, Tally, GridTally, SortedRows)
 NO_OPTIONS: EvaluateOptions = {}
-REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
-BAND = 400  # right models whose curves make the band, at most
-FINE = 16  # bits of a grid whose references could not be told from those of the scores
-# A cell should hold at most about this share of the largest bin: beyond, cells rather than rates shape the bins.
-SHARE = 1 / 15
+MOST_SCORES = 50_000_000  # for which labels are drawn; more would take over 2 GB, and a second for each draw
+BAND_DRAWS = 400  # null curves of the isotonic band, at most: each is an isotonic fit
+FINE_BITS = 16  # of a grid whose null distributions do not differ measurably from those of the scores
+# a cell should hold at most about this share of the largest bin, or cells rather than rates determine the bins
+CELL_SHARE = 1 / 15
 
 
 @overload
@@ -132,22 +132,22 @@ def evaluate(
     importance_weight: Any = None,
     **options: Unpack[EvaluateOptions],
 ) -> Result | ClassResults | Models:
-    """All metrics at once, with the bins behind them.
+    """Evaluate all metrics at once, with the verdict and the bins behind them.
 
-    Where scores were grouped into cells, bins are made of whole cells. For these bins gap metrics are exact; test-based
-    ones take each cell at its mean, and the result's `bounds` say between which values they lie on these bins of cells.
+    If scores were grouped into cells, bins consist of whole cells. For these bins gap metrics are exact; test-based
+    metrics evaluate each cell at its mean, and the result's `bounds` hold the values they can have on these bins.
 
     Parameters
     ----------
     y_true, y_prob
         Labels and predicted probabilities, of the positive class or of shape (rows, classes); or in their place
-        observations, as `truecal.read` gives them for dataframes and files:
-        `evaluate(truecal.read(frame, label="y", score="p"))`. Observations of several models by name, as
-        `read_models` gives them, have a result each.
+        observations, as `truecal.read` returns them for dataframes and files:
+        `evaluate(truecal.read(frame, label="y", score="p"))`. Observations of several models by name, from
+        `read_models`, get a result each.
     metrics : names or mapping, optional
         Names of `truecal.metrics.METRICS` or "net_benefit@0.05" for a threshold (by default those of
-        `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The bins of the first one that has
-        any are the result's `bins`.
+        `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The result's `bins` are those of the
+        first metric with bins.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def evaluate(
     options = resolve(evaluate, options)
     check_given(evaluate, missing=missing, multiclass=multiclass)
     sampling = as_sampling(sampling)
-    several = isinstance(y_true, Mapping) and y_true and all(isinstance(each, GROUPED) for each in y_true.values())
+    several = isinstance(y_true, Mapping) and y_true and all(isinstance(one, GROUPED) for one in y_true.values())
     if several or isinstance(y_true, (*GROUPED, ClassObservations)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
         given |= {"cluster": cluster, "importance_weight": importance_weight}
@@ -167,7 +167,7 @@ def evaluate(
         refuse_grouped(given | list_settings(sampling))
         chosen = metrics if y_prob is None else y_prob
         if several:
-            return Models({str(name): _evaluate_observed(each, chosen, options) for name, each in y_true.items()})
+            return Models({str(name): _evaluate_observed(model, chosen, options) for name, model in y_true.items()})
         if isinstance(y_true, ClassObservations):
             return _evaluate_classes(y_true, chosen, **options)
         return _evaluate_observed(y_true, chosen, options)
@@ -177,7 +177,7 @@ def evaluate(
     dropped: dict[Reason, int] = {}
     if missing == "drop":
         shares = sampling.label_delay
-        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, shares, importance_weight)
+        columns, dropped = _drop_incomplete(y_true, y_prob, cluster, sample_weight, shares, importance_weight)
         y_true, y_prob, cluster, sample_weight, shares, importance_weight = columns
         sampling = replace(sampling, label_delay=shares)
     probabilities, column = as_matrix(y_prob), y_prob
@@ -187,10 +187,10 @@ def evaluate(
     elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
         refuse_pos_label(pos_label)
         refuse_classes(sampling)
-        found = _evaluate_classes(
+        results = _evaluate_classes(
             y_true, y_prob, metrics, labels=labels, sample_weight=sample_weight, cluster=cluster, **options
         )
-        return replace(found, top=_count_dropped(name_library(found.top, library), dropped))
+        return replace(results, top=_count_dropped(name_library(results.top, library), dropped))
     else:
         refuse_classes(sampling)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label, options["threads"]).top()
@@ -203,7 +203,7 @@ def evaluate(
 
 
 def _note_equal_counts(data: Tally, sample_weight: Any) -> tuple[Note, ...]:
-    """A note if all rows have the same count."""
+    """Return a note if all rows have the same count."""
     weight = np.asarray(sample_weight, dtype=np.float64)
     same = float(weight[0]) if len(weight) and (weight == weight[0]).all() else None
     distinct = int(np.count_nonzero(data.pos) + np.count_nonzero(data.pos < data.n))
@@ -211,7 +211,7 @@ def _note_equal_counts(data: Tally, sample_weight: Any) -> tuple[Note, ...]:
 
 
 def _count_dropped(result: Result, dropped: dict[Reason, int]) -> Result:
-    """The same result of rows of which some were dropped."""
+    """Add dropped rows to the row counts and notes of a result."""
     if not dropped:
         return result
     row_counts = replace(result.row_counts, read=result.row_counts.read + sum(dropped.values()), dropped=dropped)
@@ -219,25 +219,26 @@ def _count_dropped(result: Result, dropped: dict[Reason, int]) -> Result:
 
 
 def _evaluate_classes(*data: Any, **options: Any) -> ClassResults:
-    from truecal.analysis._classes import evaluate_classes  # which evaluates the most probable class by `evaluate`
+    """Call `evaluate_classes`."""
+    from truecal.analysis._classes import evaluate_classes  # here, as it imports this module
 
     return evaluate_classes(*data, **options)
 
 
 def find_library(y_prob: Any) -> str:
-    """The library that the scores came in, whose dataframes the result gives."""
+    """Return the name of the scores' library, whose dataframes the result returns."""
     return str(type(y_prob).__module__.partition(".")[0])
 
 
 def name_library(result: Result, library: str) -> Result:
-    """The same result with the library whose dataframes it gives."""
+    """Set the library whose dataframes a result returns."""
     return replace(result, library=library) if library in FRAMES else result
 
 
-def _drop_missing(
+def _drop_incomplete(
     y_true: Any, y_prob: Any, cluster: Any, sample_weight: Any, *others: Any
 ) -> tuple[list[Any], dict[Reason, int]]:
-    """The rows that have a label, a score and a cluster, and how many others were dropped, by reason."""
+    """Return the rows with a label, a score and a cluster, and the number of other rows by reason."""
     columns, reasons = drop_missing(y_true, y_prob, cluster, sample_weight, *others)
     if not len(columns[0]):
         raise ValueError("The data must have at least one valid row; they have none.")
@@ -248,23 +249,21 @@ def _drop_missing(
 
 
 def refuse_grouped(given: Mapping[str, Any]) -> None:
-    """Refuse options about rows where these are grouped already."""
+    """Refuse options about rows if these are grouped already."""
     for name, value in given.items():
         if value is not None:
-            raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+            raise TypeError(f"{option(name)} must be left out if rows are grouped by score already.")
 
 
 def refuse_classes(sampling: Sampling) -> None:
-    """Refuse rows sampled by two labels where there are several classes."""
+    """Refuse sampling by two labels if there are several classes."""
     for name, value in list_settings(sampling).items():
         if value is not None:
-            raise ValueError(
-                f"{option(name)} is about two labels, and must be left out where there are several classes."
-            )
+            raise ValueError(f"{option(name)} is about two labels, and must be left out if there are several classes.")
 
 
 def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
-    """Refuse a dataframe, a path or anything else that is no observations, with how to read it."""
+    """Raise an error for data that are not observations; it says how to read them."""
     if isinstance(given, str):
         raise TypeError(
             f"`y_prob` must be a column of values; it is {given!r}.\n\nHint: a dataframe or a path is read first: "
@@ -283,6 +282,7 @@ def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
 
 
 def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOptions) -> Result:
+    """Evaluate data that are grouped by score; observations keep their row counts and notes."""
     whole = (data.pooled() if isinstance(data, Observations) else data).simplify()
     if isinstance(whole, GridTally):
         result = _evaluate_cells(whole, metrics, options)
@@ -300,14 +300,14 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOption
 
 
 def name_outcome(result: Result, outcome: Outcome) -> Result:
-    """The same result in the words of what is counted."""
+    """Set what a result's positives are: positives, or correct predictions of the most probable class."""
     return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
 def _evaluate_sorted(
     data: Sorted, metrics: Metrics, options: EvaluateOptions, judged: GridTally | None = None
 ) -> Result:
-    """All metrics at once for observations sorted by score, or for cells, of which `judged` are those of the region."""
+    """Evaluate rows sorted by score, or the means of cells; then `judged` are the cells in scope."""
     read = data.n_rows
     data, region = choose_region(data, options["threshold"], options["top"])
     loss, adjust = choose_test(options), options["adjust"]
@@ -332,7 +332,7 @@ def _evaluate_sorted(
     if curve is None:
         blocks = bins[Isotonic()].partition if Isotonic() in bins else Isotonic().partition(data)
         curve = Curve.of(ranked, blocks)
-    verdict = judge(_find_cells(data, bins, judged), loss.significance, loss.tolerance)
+    verdict = judge(_choose_verdict_cells(data, bins, judged), loss.significance, loss.tolerance)
     seed = options["random_state"] if nulls or spans else None
     return Result(
         verdict=replace(verdict, complete=region is None),
@@ -361,19 +361,18 @@ def _evaluate_sorted(
 
 
 def _tabulate(bins: Bins, keys: Iterable[Key], adjust: Adjustment) -> dict[Key, BinTable]:
-    """The table of each binning under its test; those whose rates are tested alike are made together."""
-    alike: dict[PointwiseTest, list[Key]] = {}
+    """Return the table of each binning under its test."""
+    by_test: dict[PointwiseTest, list[Key]] = {}  # rates with the same test are tested in one call
     for key in dict.fromkeys(keys):
-        alike.setdefault(key[1].of_rates, []).append(key)
-    return {
-        key: table
-        for own in alike.values()
-        for key, table in zip(own, BinTable.of([(bins[scheme], test) for scheme, test in own], adjust), strict=True)
-    }
+        by_test.setdefault(key[1].of_rates, []).append(key)
+    tables: dict[Key, BinTable] = {}
+    for alike in by_test.values():
+        tables |= dict(zip(alike, BinTable.of([(bins[scheme], test) for scheme, test in alike], adjust), strict=True))
+    return tables
 
 
-def _find_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
-    """The cells that a verdict is of: those that windows are made of, where a metric has windows."""
+def _choose_verdict_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
+    """Return the cells that the verdict is about: those of the score windows if a metric has made them already."""
     windows = bins.get(Windows())
     if judged is None and windows is not None:
         cells: CellSums = windows.partition.cells
@@ -382,19 +381,19 @@ def _find_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
 
 
 def choose_test(options: TestOptions) -> PointwiseTest:
-    """The test, its level and its tolerance."""
+    """Return the test with its level and tolerance."""
     test, level = options["test"], options["significance"]
     return PointwiseTest(Binomial() if test is None else test, level, as_tolerance(options["tolerance"]))
 
 
 def check_region(threshold: float | None, top: int | float | None) -> None:
-    """Refuse two regions at once."""
+    """Refuse `threshold` and `top` together."""
     if threshold is not None and top is not None:
         raise ValueError(f"One of {option('threshold')} and {option('top')} may be given, not both.")
 
 
-def is_whole(options: TestOptions) -> bool:
-    """Whether all predictions are judged, not those of a region."""
+def is_unrestricted(options: TestOptions) -> bool:
+    """Whether all predictions are in scope."""
     return options["threshold"] is None and options["top"] is None
 
 
@@ -414,67 +413,64 @@ def choose_region(data: Sorted, threshold: float | None, top: int | float | None
 def _bootstrap(
     data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: EvaluateOptions
 ) -> tuple[dict[str, NullDistribution], dict[str, Interval], Curve | None, list[Note]]:
-    """References, with the isotonic curve and its band, and intervals, where they are asked for; and a note on what
-    labels were redrawn for."""
+    """Return null distributions, intervals, the isotonic curve with its band, and notes, as far as they are wanted."""
     null_draws, resamples = options["null_draws"], options["resamples"]
     if not null_draws and not resamples:
         return {}, {}, None, []
     random_state, threads = options["random_state"], options["threads"] or 1
-    (tally, note), nulls, spans, curve = _to_redraw(data), {}, {}, None
+    (tally, note), nulls, spans, curve = _limit_scores(data), {}, {}, None
     if null_draws:
         draws = Draws(null_draws, random_state, threads)
-        nulls, curve = (
-            null_distribution(tally, metrics, draws, observed),
-            Curve.with_band(tally, replace(draws, draws=min(null_draws, BAND))),
-        )
+        nulls = null_distribution(tally, metrics, draws, observed)
+        curve = Curve.with_band(tally, replace(draws, draws=min(null_draws, BAND_DRAWS)))
     if resamples:
         draws, confidence = Draws(resamples, random_state, threads), options["confidence"]
         spans = inference.intervals(tally, metrics, draws, confidence=confidence, observed=observed)
     return nulls, spans, curve, note
 
 
-def _to_redraw(data: Sorted) -> tuple[Tally, list[Note]]:
-    """What labels are redrawn for: the scores themselves, or cells where they are too many; and a note of that."""
+def _limit_scores(data: Sorted) -> tuple[Tally, list[Note]]:
+    """Return the scores for which labels are drawn, or their cells if they are too many, and a note in that case."""
     scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
-    if scores <= REDRAWN:
+    if scores <= MOST_SCORES:
         return data.tally, []
-    cells = GridTally.of(data, max(choose_bits(data.n_rows), FINE))
+    cells = GridTally.of(data, max(choose_bits(data.n_rows), FINE_BITS))
     return cells.tally, [Note.of(NoteCode.GROUPED_DRAWS, cells=len(cells), bits=cells.bits, scores=scores)]
 
 
 def _evaluate_cells(cells: GridTally, metrics: Metrics, options: EvaluateOptions) -> Result:
-    """All metrics at once for observations in cells, with bounds for the bins of cells."""
+    """Evaluate observations in cells, with the bounds of test-based metrics."""
     region, _ = choose_region(cells.tally, options["threshold"], options["top"])
     judged = cells.tail(len(cells) - len(region))
     result = _evaluate_sorted(cells.tally, metrics, options, judged)
     bounds = {}
     for name, metric in result.metrics.items():
         if isinstance(metric, Metric) and metric.rejection is not None and metric.rejection.per_prediction:
-            low, high = grid_bounds(judged, metric, _partition(judged, result.tables[name]))
+            low, high = grid_bounds(judged, metric, _locate_bins(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
     return replace(result, bounds=bounds, notes=(*result.notes, *_note_grid(judged, result)))
 
 
-def _partition(cells: GridTally, table: BinTable) -> Partition:
-    """The bins of a table, found again among the cells that they are made of."""
+def _locate_bins(cells: GridTally, table: BinTable) -> Partition:
+    """Return the partition of cells into the bins of a table."""
     rows = np.concatenate([[0], np.cumsum(table.n)])
     starts = np.searchsorted(np.concatenate([[0], np.cumsum(cells.n)]), rows)
     return Partition(starts, table.n, table.k, np.append(table.left, 1.0))
 
 
 def _note_grid(cells: GridTally, result: Result) -> list[Note]:
-    """Notes on the grid, and on whether it is too coarse for the bins."""
+    """Return notes on the grid, and on a grid that is too coarse for the bins."""
     notes = [Note.of(NoteCode.GROUPED_SCORES, cells=len(cells), bits=cells.bits)]
     if result.region is not None:
         notes.append(Note.of(NoteCode.GROUPED_REGION, lowest=cells.low[0]))
-    # windows are made of cells by definition
+    # score windows consist of cells by definition, so only bins of predictions count
     sizes = [
         _largest_bin(metric, result.tables[name])
         for name, metric in result.metrics.items()
         if isinstance(metric, Metric) and metric.test_of_bins(choose_test(resolve(evaluate, NO_OPTIONS))).per_prediction
     ]
-    room = SHARE * min(sizes, default=math.inf)
+    room = CELL_SHARE * min(sizes, default=math.inf)
     rows = cells.n[cells.low < cells.high]  # more bits do not split a tie
     large = rows[rows > room]
     if len(large) and cells.bits < MOST_BITS:
@@ -484,6 +480,7 @@ def _note_grid(cells: GridTally, result: Result) -> list[Note]:
 
 
 def _largest_bin(metric: Metric, table: BinTable) -> int:
+    """Return the size of the largest bin, which the binning may bound."""
     if isinstance(metric.binning, BoundedIsotonic):
         return metric.binning.bounds(int(table.n.sum()))[1]
     return int(table.n.max())

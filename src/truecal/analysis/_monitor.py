@@ -18,7 +18,7 @@ from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
 from truecal._text import about, escape_html
 from truecal.analysis._evaluate import raise_for_data
-from truecal.analysis._parts import keep_above
+from truecal.analysis._groups import keep_above
 from truecal.data import (
     CellSums,
     Moment,
@@ -65,7 +65,7 @@ class MonitorUpdate:
 
 
 class Monitor:
-    """Monitor a model for miscalibration: an alarm that is valid however often it is updated.
+    """Monitor a model for miscalibration; its alarm is valid however often it is updated.
 
     Each period adds its evidence (an e-process, see `truecal.inference`). While the model is calibrated, an alarm is
     ever raised with a probability of at most `significance`, over all periods, segments and updates together. An alarm

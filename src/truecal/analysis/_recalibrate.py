@@ -52,14 +52,14 @@ from truecal.metrics import adjust_p_values
 from truecal.results import ErrorChange, Recalibration, Result, Validation, ValidationMethod, ValidationTable
 from truecal.verdict import Status, Verdict, judge_all
 
-METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
+VALIDATED_METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000  # every fold fits a map; more folds take long and hold out too few rows each
-INNER = 5  # folds by which a kind is chosen
-FEW_CELLS = 10  # distinct predictions below which other rows may have the same means by chance
-BATCHES, AT_ONCE = 20, 500  # bridges simulated under a constant error: 10,000 in all, a batch in memory at a time
+INNER_FOLDS = 5  # of the cross-validation that chooses the kind of map
+FEWEST_CELLS = 10  # with fewer distinct predictions, other rows may have the same means
+BATCHES, BATCH_SIZE = 20, 500  # bridges simulated under a constant error: 10,000 in all, a batch in memory at a time
 NEWTON_STEPS, LARGEST_STEP = 50, 2.0  # of a segment's offset; a bounded step keeps Newton's method from overshooting
-PROBABILITY = 1e-15, 1 - 1e-15  # predictions are clipped to it for the log loss, which is infinite at 0 and 1
-CONFIDENCE = 0.95
+CLIP_BOUNDS = 1e-15, 1 - 1e-15  # bounds of predictions for the log loss, which is infinite at 0 and 1
+VALIDATION_CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 Fold = dict[Segment, Tally]  # rows by segment; one segment () if there are none
 
@@ -102,13 +102,13 @@ def recalibrate(
         raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
-    data = _read(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
-    names, whole = as_tuple(by), _rows_of(data.pooled())
+    data = _as_observations(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
+    names, whole = as_tuple(by), _as_sorted(data.pooled())
     for name in names:
         if name not in data.by or name in data.periods:
             raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
     parts = {key: part.tally for key, part in data.group_by(names).parts.items()} if names else {}
-    common, offsets = _Fit(kind, rng).fit(whole, parts)
+    common, offsets = _fit_with_offsets(kind, whole, parts, rng)
     return Recalibration(
         map=common,
         n=whole.n_rows,
@@ -120,7 +120,7 @@ def recalibrate(
         label=data.label or None,
         score=data.score or None,
         validation=_validate(data, names, kind, folds, rng) if folds else None,
-        contradicted=_count_contradicted(whole),
+        contradicted=_count_contradicting_labels(whole),
         error_change=_find_error_change(common, offsets, data, names),
         weighted=data.weighted,
         notes=tuple(note for note in data.notes if note.code != NoteCode.IMPORTANCE_WEIGHTED),
@@ -128,7 +128,7 @@ def recalibrate(
     )
 
 
-def _read(
+def _as_observations(
     y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, sampling: Sampling, cluster: Any
 ) -> Observations:
     """Return what is given as observations; arrays have no names."""
@@ -143,12 +143,12 @@ def _read(
     return Observations("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
-def _rows_of(part: Part) -> Sorted:
+def _as_sorted(part: Part) -> Sorted:
     """Return exact rows unchanged, and cells as a tally of their means."""
     return part if isinstance(part, SortedRows) else part.tally
 
 
-def _count_contradicted(whole: Sorted) -> int:
+def _count_contradicting_labels(whole: Sorted) -> int:
     """Count the positives at predictions of 0, and the negatives at predictions of 1."""
     none, all_ = whole.sampling.to_sampled(np.array([0.0, 1.0]))
     first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
@@ -159,14 +159,14 @@ def _count_contradicted(whole: Sorted) -> int:
 def _take_means(whole: Sorted) -> tuple[float, float] | None:
     """Return the mean predictions of rows and of positives, which identify the rows; None if few are distinct."""
     cells = CellSums.of(whole)
-    if len(cells) < FEW_CELLS or not whole.positives:
+    if len(cells) < FEWEST_CELLS or not whole.positives:
         return None
     return float(cells.n @ cells.p) / whole.n_rows, float(cells.pos @ cells.p) / whole.positives
 
 
 def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
     """Refuse to validate a map on the rows that it was fitted to."""
-    whole = _rows_of(data.pooled())
+    whole = _as_sorted(data.pooled())
     if recalibration.means is None or (whole.n_rows, whole.positives) != (recalibration.n, recalibration.positives):
         return
     means = _take_means(whole)
@@ -179,20 +179,16 @@ def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
         )
 
 
-class _Fit:
-    """Fits maps of one kind, or of the kind that is best for held-out rows."""
-
-    def __init__(self, kind: MapKind | Literal["auto"], rng: np.random.Generator) -> None:
-        self.kind, self.rng = kind, rng
-
-    def fit(self, whole: Sorted, parts: dict[Segment, Tally]) -> tuple[Map, dict[Segment, float]]:
-        """Return the common map, and the offsets of segments beyond it."""
-        if self.kind == "auto":
-            folds = split({(): as_cells(whole)}, INNER, self.rng)
-            common = choose_map(whole, [fold[()] for fold in folds], steps=whole.sampling.plain)
-        else:
-            common = fit_map(whole, self.kind)
-        return common, _fit_offsets(common, parts)
+def _fit_with_offsets(
+    kind: MapKind | Literal["auto"], whole: Sorted, parts: dict[Segment, Tally], rng: np.random.Generator
+) -> tuple[Map, dict[Segment, float]]:
+    """Fit the common map, of the kind that is best for held-out rows if "auto", and the offsets of segments."""
+    if kind == "auto":
+        folds = split({(): as_cells(whole)}, INNER_FOLDS, rng)
+        common = choose_map(whole, [fold[()] for fold in folds], steps=whole.sampling.plain)
+    else:
+        common = fit_map(whole, kind)
+    return common, _fit_offsets(common, parts)
 
 
 def as_cells(data: Sorted) -> Tally:
@@ -206,7 +202,7 @@ def as_cells(data: Sorted) -> Tally:
 
 
 def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, float]:
-    """Return the offsets of segments on the log-odds, shrunk by how much segments differ beyond chance.
+    """Return the offsets of segments on the log-odds, shrunk by the variance between segments.
 
     With E and v the mean and variance of a segment's positives k under the common map, and D its design effect, the
     offset (k - E) / v has a variance of 1 / w = D / v beside tau^2, how far segments differ (DerSimonian and Laird
@@ -215,7 +211,7 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
     """
     if len(parts) < 2:
         return {}
-    sums = [_expect(common, tally, 0.0) for tally in parts.values()]
+    sums = [_sum_expected(common, tally, 0.0) for tally in parts.values()]
     k = np.array([tally.positives for tally in parts.values()], dtype=np.float64)
     expected, v = np.array(sums).T
     effects = find_effects(list(parts.values()))
@@ -226,7 +222,7 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
     for (key, tally), effect in zip(parts.items(), effects, strict=True):
         d, penalty = 0.0, effect / spread
         for _ in range(NEWTON_STEPS):
-            mean, information = _expect(common, tally, d)
+            mean, information = _sum_expected(common, tally, d)
             step = (tally.positives - mean - penalty * d) / (information + penalty)
             d += min(max(step, -LARGEST_STEP), LARGEST_STEP)
             if abs(step) < 1e-10:  # the error after a step is about its square
@@ -236,14 +232,14 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
 
 
 def _find_spread(offsets: Floats, w: Floats) -> float:
-    """Return the variance of offsets beyond chance."""
+    """Return the variance of offsets between segments, beyond their sampling variance."""
     if len(offsets) < 2:
         return 0.0
     centred = offsets - (w @ offsets) / w.sum()
     return float((w @ centred**2 - (len(w) - 1)) / (w.sum() - w @ w / w.sum()))
 
 
-def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
+def _sum_expected(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
     """Return the labelled positives that a map with an offset expects, and the derivative by the offset."""
     p = common.apply(tally.sampling.to_population(tally.score), offset)
     q, slope = tally.sampling.to_sampled(p), tally.sampling.slope(p) if not tally.sampling.plain else np.ones(len(p))
@@ -253,7 +249,7 @@ def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
 def _find_error_change(
     common: Map, offsets: dict[Segment, float], data: Observations, by: tuple[str, ...]
 ) -> ErrorChange | None:
-    """Return the change over time of the error that a map leaves, at its change point; None if it is within chance.
+    """Return the change over time of the error that a map leaves, at its change point; None if not significant.
 
     The score of an offset is summed from the first period on. Less its share of the total it is a bridge, 0 at both
     ends, whose largest value is compared with those of bridges under a constant error: of normal steps with the same
@@ -263,7 +259,7 @@ def _find_error_change(
         return None
     ((time, every),) = data.periods.items()
     periods = _split_periods(data, time, by)
-    sums = np.array([_add_scores(common, offsets, fold) for fold in periods.values()])
+    sums = np.array([_sum_scores(common, offsets, fold) for fold in periods.values()])
     if len(periods) < 2 or not sums[:, 1].sum() > 0:
         return None
     effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in periods.values()]))
@@ -272,9 +268,9 @@ def _find_error_change(
     bridge = np.abs(np.cumsum(score) - share * score.sum())
     rng, reached = np.random.default_rng(0), 0
     for _ in range(BATCHES):
-        drawn = np.cumsum(rng.standard_normal((AT_ONCE, len(share))) * np.sqrt(variance), axis=1)
+        drawn = np.cumsum(rng.standard_normal((BATCH_SIZE, len(share))) * np.sqrt(variance), axis=1)
         reached += int(np.sum(np.abs(drawn - share * drawn[:, -1:]).max(axis=1) >= bridge.max()))
-    p_value = (1 + reached) / (1 + BATCHES * AT_ONCE)
+    p_value = (1 + reached) / (1 + BATCHES * BATCH_SIZE)
     if p_value > SIGNIFICANCE:
         return None
     change = int(np.argmax(bridge)) + 1
@@ -288,7 +284,7 @@ def _find_error_change(
     )
 
 
-def _add_scores(common: Map, offsets: dict[Segment, float], fold: Fold) -> tuple[float, float, float, float]:
+def _sum_scores(common: Map, offsets: dict[Segment, float], fold: Fold) -> tuple[float, float, float, float]:
     """Return the score of an offset beyond the map and its variance, and the observed and expected positives."""
     score = variance = expected = 0.0
     for key, tally in fold.items():
@@ -311,24 +307,28 @@ def _validate(
 ) -> Validation | None:
     """Fit to some rows, apply to others, and compare; None if there are too few rows to hold any out."""
     columns = _choose_columns(data, by)
-    parts, forward = _split_rows(data, columns, folds, rng)
+    splits, forward = _split_rows(data, columns, folds, rng)
     first = 1 if forward else 0  # no map precedes the first period
-    if len(parts) < 2:
+    if len(splits) < 2:
         return None
     kinds: Counter[str] = Counter()
     rows = _HeldOut(columns, data.cluster)
-    for i in range(first, len(parts)):
-        train = _add(parts[j] for j in range(len(parts)) if (j < i if forward else j != i))
-        common, offsets = _Fit(kind, rng).fit(add_tallies(list(train.values())), train if by else {})
+    for i in range(first, len(splits)):
+        train = _merge_folds(splits[:i] if forward else splits[:i] + splits[i + 1 :])
+        whole = add_tallies(list(train.values()))
+        common, offsets = _fit_with_offsets(kind, whole, train if by else {}, rng)
         kinds[common.kind] += 1
-        for segment, tally in parts[i].items():
+        for segment, tally in splits[i].items():
             rows.add(segment, tally, common, offsets.get(segment, 0.0))
     validation = rows.compare(dict(kinds), ValidationMethod.FORWARD if forward else ValidationMethod.FOLDS)
-    return replace(validation, parts=len(parts) - first, cluster=None if forward else data.cluster)
+    return replace(validation, parts=len(splits) - first, cluster=None if forward else data.cluster)
 
 
 def validate_on(
-    recalibration: Recalibration, data: Observations, source: str | None = None, confidence: float = CONFIDENCE
+    recalibration: Recalibration,
+    data: Observations,
+    source: str | None = None,
+    confidence: float = VALIDATION_CONFIDENCE,
 ) -> Validation:
     """Validate a recalibration on separate rows, which `source` names."""
     refuse_fitted(recalibration, data)
@@ -337,7 +337,7 @@ def validate_on(
     rows = _HeldOut(columns, data.cluster, confidence)
     for segment, part in (data.group_by(columns).parts if columns else {(): data.pooled()}).items():
         offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
-        rows.add(segment, as_cells(_rows_of(part)), recalibration.map, offset)
+        rows.add(segment, as_cells(_as_sorted(part)), recalibration.map, offset)
     return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
 
 
@@ -375,15 +375,15 @@ def _choose_columns(data: Observations, by: tuple[str, ...]) -> tuple[str, ...]:
 class _HeldOut:
     """Rows that a map was not fitted to, before and after it, by the segments of some columns."""
 
-    def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = CONFIDENCE) -> None:
+    def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = VALIDATION_CONFIDENCE) -> None:
         self.by, self.cluster, self.confidence = by, cluster, confidence
         # before, after, and after the common map alone
-        self.parts: dict[Segment, tuple[_Losses, _Losses, _Losses]] = {}
+        self.segments: dict[Segment, tuple[_Losses, _Losses, _Losses]] = {}
 
     def add(self, segment: Segment, tally: Tally, common: Map, offset: float) -> None:
         """Add rows of a segment, which a map with an offset is applied to."""
         p = tally.sampling.to_population(tally.score)
-        before, after, by_common = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
+        before, after, by_common = self.segments.setdefault(segment, (_Losses(), _Losses(), _Losses()))
         before.add(tally, p)
         after.add(tally, common.apply(p, offset))
         if self.by:
@@ -391,7 +391,7 @@ class _HeldOut:
 
     def compare(self, kinds: dict[str, int], method: ValidationMethod) -> Validation:
         """Compare all rows before and after, and each segment."""
-        before, after = (_Losses.sum(losses[i] for losses in self.parts.values()) for i in (0, 1))
+        before, after = (_Losses.sum(losses[i] for losses in self.segments.values()) for i in (0, 1))
         rows = before.tally()
         rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
         constant = mean_loss(rows, rows.sampling.to_population(np.full(len(rows), rate)))
@@ -400,8 +400,8 @@ class _HeldOut:
             for losses in (before, after)
         ]
         return Validation(
-            before=_evaluate(rows, self.cluster),
-            after=_evaluate(after.tally(), self.cluster),
+            before=_evaluate_held_out(rows, self.cluster),
+            after=_evaluate_held_out(after.tally(), self.cluster),
             log_loss=before.compare(after, "log", self.confidence),
             brier=before.compare(after, "square", self.confidence),
             kinds=kinds,
@@ -412,10 +412,10 @@ class _HeldOut:
 
     def _list_segments(self) -> ValidationTable:
         """Compare each segment before and after."""
-        segments = sorted(self.parts, key=lambda key: [(value is None, value) for value in key])
+        segments = sorted(self.segments, key=lambda key: [(value is None, value) for value in key])  # null last
         confidence = 1 - (1 - self.confidence) / len(segments)  # simultaneous (Bonferroni)
-        gaps = [self.parts[key][0].compare(self.parts[key][1], "log", confidence) for key in segments]
-        cells = [[CellSums.of(self.parts[key][i].tally()) for key in segments] for i in (0, 1, 2)]
+        gaps = [self.segments[key][0].compare(self.segments[key][1], "log", confidence) for key in segments]
+        cells = [[CellSums.of(self.segments[key][i].tally()) for key in segments] for i in (0, 1, 2)]
         verdicts = [judge_all(state, level=SIGNIFICANCE / len(segments)) for state in cells]
         before, after, common = (_adjust_statuses(state) for state in verdicts)
         ratios = [np.array([verdict.ratio for verdict in state]) for state in verdicts]
@@ -444,8 +444,9 @@ def _adjust_statuses(verdicts: Sequence[Verdict]) -> tuple[Status, ...]:
     )
 
 
-def _evaluate(tally: Tally, cluster: str | None) -> Result:
-    result = evaluate(tally, metrics=METRICS)
+def _evaluate_held_out(tally: Tally, cluster: str | None) -> Result:
+    """Evaluate held-out rows; the verdict names their cluster column."""
+    result = evaluate(tally, metrics=VALIDATED_METRICS)
     return replace(result, verdict=result.verdict and replace(result.verdict, cluster=cluster))
 
 
@@ -457,18 +458,19 @@ def _split_rows(
         (time,) = data.periods
         return list(_split_periods(data, time, by).values()), True
     parts = data.group_by(by).parts if by else {(): data.pooled()}
-    return split({segment: as_cells(_rows_of(part)) for segment, part in parts.items()}, folds, rng), False
+    return split({segment: as_cells(_as_sorted(part)) for segment, part in parts.items()}, folds, rng), False
 
 
 def _split_periods(data: Observations, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
     """Split rows into periods in order, each by the segments of `by`."""
     periods: dict[Any, Fold] = {}
     for key, part in data.group_by((time, *by)).parts.items():
-        periods.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
+        periods.setdefault(key[0], {})[key[1:]] = as_cells(_as_sorted(part))
     return periods
 
 
-def _add(folds: Iterable[Fold]) -> Fold:
+def _merge_folds(folds: Iterable[Fold]) -> Fold:
+    """Return the rows of several folds, by segment."""
     by_segment: dict[Segment, list[Tally]] = {}
     for fold in folds:
         for segment, tally in fold.items():
@@ -480,28 +482,28 @@ class _Losses:
     """Held-out rows at some predictions, for a result and a mean loss."""
 
     def __init__(self) -> None:
-        self.parts: list[tuple[Tally, Floats]] = []
+        self.rows: list[tuple[Tally, Floats]] = []  # rows at their original predictions, and other predictions
 
     @classmethod
-    def sum(cls, parts: Iterable[_Losses]) -> _Losses:
-        """Return the rows of all parts."""
+    def sum(cls, several: Iterable[_Losses]) -> _Losses:
+        """Return the rows of several together."""
         total = cls()
-        total.parts = [pair for part in parts for pair in part.parts]
+        total.rows = [pair for losses in several for pair in losses.rows]
         return total
 
     def add(self, tally: Tally, p: Floats) -> None:
         """Add rows at other predictions."""
-        self.parts.append((tally, p))
+        self.rows.append((tally, p))
 
     @property
     def tallies(self) -> list[Tally]:
         """The rows at their original predictions."""
-        return [tally for tally, _ in self.parts]
+        return [tally for tally, _ in self.rows]
 
     def tally(self) -> Tally:
         """Return the rows grouped by their new predictions."""
-        sampling = self.parts[0][0].sampling
-        seen = [sampling.to_sampled(p) for _, p in self.parts]
+        sampling = self.rows[0][0].sampling
+        seen = [sampling.to_sampled(p) for _, p in self.rows]
         n, pos = (np.concatenate([getattr(tally, name) for tally in self.tallies]) for name in ("n", "pos"))
         tally = merge(np.concatenate(seen), n, pos, sampling)
         clusters = [old.clusters for old in self.tallies if old.clusters is not None]
@@ -515,9 +517,9 @@ class _Losses:
 
     def losses(self, kind: str) -> list[tuple[Floats, Floats]]:
         """Return the loss of a positive and of a negative at each prediction."""
-        seen = [tally.sampling.to_sampled(p) for tally, p in self.parts]
+        seen = [tally.sampling.to_sampled(p) for tally, p in self.rows]
         if kind == "log":
-            return [log_losses(np.clip(q, *PROBABILITY)) for q in seen]
+            return [log_losses(np.clip(q, *CLIP_BOUNDS)) for q in seen]
         return [((1 - q) ** 2, q**2) for q in seen]
 
     def mean(self, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""Which segments are miscalibrated: the verdict on each, adjusted for their number."""
+"""Segments: the verdict on each, with p-values adjusted for their number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Unpack
 
 from truecal._errors import option
 from truecal._options import GroupOptions, declare, resolve
-from truecal.analysis._parts import (
+from truecal.analysis._groups import (
     check_observations,
     choose_metric,
     count_rows_by_group,
@@ -39,18 +39,17 @@ def segments(
     Parameters
     ----------
     data : Observations
-        What `truecal.read` gives.
+        What `truecal.read` returns.
     metric : Metric or name
         The metric beside the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows
         `binning`, `test`, `significance` and `tolerance`, or your own. The verdict does not depend on it.
     by : name or names, optional
         The columns that make segments; by default all that `data` have, except the time.
     options
-        `significance`, `tolerance`, `adjust` ("holm" by default), `threshold`, `top` (of all predictions, of whatever
-        segment), and for the metric `binning`, `test`, `null_draws`, `random_state`, `threads`: see
-        `evaluate`. Labels are redrawn only for the metric's null reference, at most `null_draws` times,
-        0 by default: 199 times for every segment, and more only while fewer than 10 of the redrawn values reach the
-        observed one.
+        `significance`, `tolerance`, `adjust` ("holm" by default), `threshold`, `top` (of the predictions of all
+        segments together), and for the metric `binning`, `test`, `null_draws`, `random_state`, `threads`: see
+        `evaluate`. The metric's null distribution is simulated with at most `null_draws` sets of labels, 0 by default:
+        199 for every segment, and more only while fewer than 10 simulated values reach the observed one.
 
     Examples
     --------
@@ -59,8 +58,8 @@ def segments(
     >>> p, name = rng.beta(1, 9, size=12_000), np.repeat(["a", "b", "c"], 4000)
     >>> truth = np.where(name == "c", 1.6 * p, p)          # the model under-predicts the third
     >>> frame = polars.DataFrame({"y": rng.random(12_000) < truth, "p": p, "name": name})
-    >>> found = truecal.segments(truecal.read(frame, label="y", score="p", by="name"))
-    >>> found.status, found.direction
+    >>> table = truecal.segments(truecal.read(frame, label="y", score="p", by="name"))
+    >>> table.status, table.direction
     (['consistent', 'consistent', 'miscalibrated'], [None, None, 'under-predicts'])
     """
     options = resolve(segments, options)
@@ -68,7 +67,7 @@ def segments(
     names = tuple(name for name in data.by if name not in data.periods) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
-        raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
+        raise ValueError(f"{option('by')} must name the columns that make segments; the observations have none.{hint}")
     chosen = choose_metric(metric, options)
     grouped = data.group_by(names)
     parts = {key: part.simplify() for key, part in grouped.parts.items()}
@@ -80,7 +79,7 @@ def segments(
         segment=tuple(kept),
         **verdict_columns(verdicts, adjust),
         **measure_groups(kept, verdicts, chosen, options),
-        **count_rows_by_group(grouped, {key: found.n for key, found in zip(kept, verdicts, strict=True)}),
+        **count_rows_by_group(grouped, {key: verdict.n for key, verdict in zip(kept, verdicts, strict=True)}),
         by=names,
         adjust=adjust,
         significance=significance,

@@ -14,9 +14,9 @@ from truecal.data import CellGroups, CellSums, Conditions, Crossed, Floats, Note
 from truecal.metrics import Direction, OddsRatio, PoissonBinomial, check_significance, count_positives, find_odds_ratios
 from truecal.results import SliceTable, find_directions
 
-SEED = 2.0  # standard deviations from which on a pair of levels is looked at
-NEARLY = 0.9
-MOST = 20  # slices that are listed
+SEED_DEVIATION = 2.0  # standard deviations of a pair of levels, from which on its neighbourhood is searched
+NEAR_SHARE = 0.9  # of the largest loss: a slice with so much and fewer conditions is preferred
+MOST_SLICES = 20  # in a table
 Box = tuple[int, int, int, int]  # the first and last level of one column, and of another
 
 
@@ -43,8 +43,8 @@ def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
     >>> country = rng.choice(["at", "de", "fr"], size=40_000)
     >>> truth = np.where((country == "fr") & (age > 61), np.minimum(1.8 * p, 1), p)
     >>> frame = polars.DataFrame({"y": rng.random(40_000) < truth, "p": p, "age": age, "country": country})
-    >>> found = truecal.slices(frame, label="y", score="p")
-    >>> found.slice[0]
+    >>> table = truecal.slices(frame, label="y", score="p")
+    >>> table.slice[0]
     'age above 61 and country=fr'
     """
     given: Any = resolve(slices, options)
@@ -52,7 +52,7 @@ def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
     check_significance(significance)
     if as_sampling(given["sampling"]).delayed:
         raise ValueError(f"{option('label_delay')} cannot be used with `slices`.")
-    from truecal.reading import cross  # what judges arrays needs none of it
+    from truecal.reading import cross  # here, as the analysis of arrays does not need `truecal.reading`
 
     crossed = cross(data, **given)
     if min_rows > crossed.row_counts.evaluated:
@@ -65,7 +65,7 @@ def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Slice:
-    """A slice: where it lies, its cells, its odds ratio, p-value and loss."""
+    """A slice: its conditions, its cells, its odds ratio, p-value and loss."""
 
     pair: Pair
     conditions: Conditions
@@ -76,7 +76,7 @@ class _Slice:
 
 
 def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> SliceTable:
-    """Find the miscalibrated slices among rows that were crossed.
+    """Find the miscalibrated slices among rows that were crossed by their columns.
 
     Scores of exactly 0 or 1 that labels contradict come first, however few: no odds ratio corrects them, so they are
     replaced by their rate. The slice with the largest loss follows, or one of a single condition with nearly as much.
@@ -85,20 +85,24 @@ def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> 
     """
     listed, now = _recalibrate_certain(crossed, significance)
     searched = crossed.count() + sum(bool(crossed.certain(score).any()) for score in (0, 1))
-    while len(listed) < MOST:
-        found = _find_wrong(now, significance, significance / searched, min_rows)
-        if not found:
+    while len(listed) < MOST_SLICES:
+        candidates = _find_miscalibrated(now, significance, significance / searched, min_rows)
+        if not candidates:
             break
-        worst = _choose_worst(found)
+        worst = _choose_worst(candidates)
         listed.append((crossed.describe(worst.conditions), worst))
-        pairs = list(dict.fromkeys(each.pair for each in found))
-        now = now.corrected(worst.conditions, min(max(worst.factor.value, 1e-9), 1e9), pairs)
-    notes = (*crossed.notes, Note.of(NoteCode.SLICES_TRUNCATED, limit=MOST)) if len(listed) == MOST else crossed.notes
+        pairs = list(dict.fromkeys(candidate.pair for candidate in candidates))
+        now = now.corrected(worst.conditions, _bound_factor(worst.factor), pairs)
+    notes = (
+        (*crossed.notes, Note.of(NoteCode.SLICES_TRUNCATED, limit=MOST_SLICES))
+        if len(listed) == MOST_SLICES
+        else crossed.notes
+    )
     return _make_table(crossed, listed, searched, significance, notes)
 
 
 def _recalibrate_certain(crossed: Crossed, significance: float) -> tuple[list[tuple[str, _Slice]], Crossed]:
-    """The rows at scores of exactly 0 and exactly 1 that labels contradict, and all rows with these recalibrated."""
+    """List the rows at scores of exactly 0 or 1 that labels contradict, and recalibrate them by their rate."""
     listed, now = [], crossed
     for score in (0, 1):
         inside = crossed.certain(score)
@@ -107,34 +111,36 @@ def _recalibrate_certain(crossed: Crossed, significance: float) -> tuple[list[tu
             continue
         cells = CellSums.from_arrays(label, np.full(len(label), float(score)))
         (count,) = count_positives(CellGroups.of([cells]), np.array([0]), np.array([1]), significance)
-        found = _Slice((-1, -1), (), cells, count.factor, p_value=0.0, loss=np.inf)
-        listed.append((f"{crossed.score or 'score'}={score}", found))
+        certain = _Slice((-1, -1), (), cells, count.factor, p_value=0.0, loss=np.inf)
+        listed.append((f"{crossed.score or 'score'}={score}", certain))
         now = now.changed(inside, float(np.mean(label != score)), list(crossed.tables))
     return listed, now
 
 
-def _choose_worst(found: list[_Slice]) -> _Slice:
-    """The slice with the largest loss, or one of fewer conditions whose loss is nearly as large."""
-    most = max(each.loss for each in found)
-    # a loss of bins' means may be below 0
-    near = [each for each in found if each.loss >= most - (1 - NEARLY) * abs(most)]
-    return min(near, key=lambda each: (len(each.conditions), -each.loss))
+def _choose_worst(candidates: list[_Slice]) -> _Slice:
+    """Return the slice with the largest loss, or one with fewer conditions and nearly as large a loss."""
+    most = max(candidate.loss for candidate in candidates)
+    # `abs`, as a loss computed from the means of cells may be below 0
+    near = [candidate for candidate in candidates if candidate.loss >= most - (1 - NEAR_SHARE) * abs(most)]
+    return min(near, key=lambda candidate: (len(candidate.conditions), -candidate.loss))
 
 
-def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: int) -> list[_Slice]:
-    """The slices that are miscalibrated at a level."""
-    places: dict[Conditions, tuple[Pair, CellSums]] = {}
+def _find_miscalibrated(crossed: Crossed, significance: float, level: float, min_rows: int) -> list[_Slice]:
+    """Return the slices that are miscalibrated at a level."""
+    candidates: dict[Conditions, tuple[Pair, CellSums]] = {}
     for pair in crossed.tables:
         surplus, v = crossed.surplus(pair)
-        for a, b in np.argwhere((v > 0) & (surplus**2 >= SEED**2 * v)).tolist():
+        for a, b in np.argwhere((v > 0) & (surplus**2 >= SEED_DEVIATION**2 * v)).tolist():
             box = _grow(crossed, pair, surplus, v, (a, a, b, b))
             sums = crossed.sums(pair, box)
             if sums[:, 0].sum() >= min_rows:
-                places[_name_conditions(pair, box)] = pair, crossed.cells(sums)
-    chosen = _choose_wrong([(conditions, *place) for conditions, place in places.items()], level)
-    if crossed.rows.cluster is not None:  # clusters make no p-value smaller, so they are looked up for these alone
-        known = [(each, pair, crossed.with_clusters(each, cells)) for each, pair, cells, _ in chosen]
-        chosen = _choose_wrong(known, level)
+                candidates[_list_conditions(pair, box)] = pair, crossed.cells(sums)
+    chosen = _keep_significant([(conditions, *rows) for conditions, rows in candidates.items()], level)
+    if crossed.rows.cluster is not None:  # clusters make no p-value smaller, so only these need them
+        clustered = [
+            (conditions, pair, crossed.with_clusters(conditions, cells)) for conditions, pair, cells, _ in chosen
+        ]
+        chosen = _keep_significant(clustered, level)
     if not chosen:
         return []
     groups = CellGroups.of([cells for _, _, cells, _ in chosen])
@@ -145,26 +151,26 @@ def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: i
     ]
 
 
-def _choose_wrong(
-    places: Sequence[tuple[Conditions, Pair, CellSums]], level: float
+def _keep_significant(
+    candidates: Sequence[tuple[Conditions, Pair, CellSums]], level: float
 ) -> list[tuple[Conditions, Pair, CellSums, float]]:
-    """The slices that are miscalibrated at a level, each with its p-value."""
-    p_value: list[float] = []
-    for batch in CellGroups.batches([cells for _, _, cells in places]):
-        p_value += _p_values(batch).tolist()
-    return [(*place, p) for place, p in zip(places, p_value, strict=True) if p <= level]
+    """Return the candidates with p-values of at most a level, each with its p-value."""
+    p_values: list[float] = []
+    for batch in CellGroups.batches([cells for _, _, cells in candidates]):
+        p_values += _test_groups(batch).tolist()
+    return [(*candidate, p) for candidate, p in zip(candidates, p_values, strict=True) if p <= level]
 
 
 def _grow(crossed: Crossed, pair: Pair, surplus: Floats, v: Floats, box: Box) -> Box:
     """Join neighbouring ranges to a pair of levels as long as that makes surplus^2 / variance larger."""
 
-    def size(box: Box) -> float:
+    def measure(box: Box) -> float:
         a, b, c, d = box
-        own = slice(a, b + 1), slice(c, d + 1)
-        return float(surplus[own].sum() ** 2 / max(float(v[own].sum()), 1e-300))
+        inside = slice(a, b + 1), slice(c, d + 1)
+        return float(surplus[inside].sum() ** 2 / max(float(v[inside].sum()), 1e-300))
 
     ends = [len(crossed.levels[column]) - 2 if column >= 0 and crossed.ordered[column] else -1 for column in pair]
-    best = size(box)
+    best = measure(box)
     while True:
         a, b, c, d = box
         wider: list[Box] = []
@@ -172,53 +178,61 @@ def _grow(crossed: Crossed, pair: Pair, surplus: Floats, v: Floats, box: Box) ->
             wider += [(a - 1, b, c, d)] * (a > 0) + [(a, b + 1, c, d)] * (b < ends[0])
         if d <= ends[1]:
             wider += [(a, b, c - 1, d)] * (c > 0) + [(a, b, c, d + 1)] * (d < ends[1])
-        sizes = [size(each) for each in wider]
-        if not sizes or max(sizes) <= best:
+        measures = [measure(candidate) for candidate in wider]
+        if not measures or max(measures) <= best:
             return box
-        best = max(sizes)
-        box = wider[sizes.index(best)]
+        best = max(measures)
+        box = wider[measures.index(best)]
 
 
-def _name_conditions(pair: Pair, box: Box) -> Conditions:
+def _list_conditions(pair: Pair, box: Box) -> Conditions:
+    """Return the ranges of levels by column, without a column of -1, which stands for none."""
     conditions = (pair[0], *box[:2]), (pair[1], *box[2:])
-    return tuple(each for each in conditions if each[0] >= 0)
+    return tuple(condition for condition in conditions if condition[0] >= 0)
 
 
-def _p_values(groups: CellGroups) -> Floats:
-    """The exact two-sided p-value of each group's positives: twice the smaller tail, the observed count included."""
+def _test_groups(groups: CellGroups) -> Floats:
+    """Return the exact two-sided p-value of each group's positives: twice the smaller tail, with the observed count."""
     below, at, above = PoissonBinomial.in_groups(groups).tails(*groups.bounds)
     return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + at)))
 
 
 def _find_loss(cells: CellSums, factor: OddsRatio) -> float:
-    """By how much the log loss of all rows together would fall with the factor on their odds."""
-    f = min(max(factor.value, 1e-9), 1e9)
+    """Return the total log loss that multiplying the odds by an odds ratio would save."""
+    f = _bound_factor(factor)
     return float(cells.positives * np.log(f) - np.sum(cells.n * np.log1p(cells.p * (f - 1))))
 
 
-def _find_directions(ratio: Floats, low: Floats, high: Floats) -> list[Direction]:
-    """How each slice misses; all of them are miscalibrated."""
+def _bound_factor(factor: OddsRatio) -> float:
+    """Return an odds ratio that is neither 0 nor infinite, as it is if all labels of a slice are equal."""
+    return min(max(factor.value, 1e-9), 1e9)
+
+
+def _name_directions(ratio: Floats, low: Floats, high: Floats) -> list[Direction]:
+    """Return the direction of each slice; all of them are miscalibrated."""
     everywhere, unknown = np.ones(len(ratio), dtype=np.bool_), [None] * len(ratio)
-    found = find_directions(everywhere, ratio, low, high, unknown)
-    return [direction for direction in found if direction is not None]
+    directions = find_directions(everywhere, ratio, low, high, unknown)
+    return [direction for direction in directions if direction is not None]
 
 
 def _make_table(
     crossed: Crossed, listed: list[tuple[str, _Slice]], searched: int, significance: float, notes: tuple[Note, ...]
 ) -> SliceTable:
+    """Make the table of listed slices."""
+
     def floats(values: Iterable[float]) -> Floats:
         return np.array(list(values), dtype=np.float64)
 
-    found = [each for _, each in listed]
-    n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
-    rows, p_value = crossed.row_counts.evaluated, floats(each.p_value for each in found)
-    observed = np.array([each.cells.positives for each in found], dtype=np.int64)
-    expected = floats(each.cells.expected.sum() for each in found)
-    with np.errstate(divide="ignore"):  # positives at a score of 0 are infinitely many times those expected
+    chosen = [one for _, one in listed]
+    n = np.array([one.cells.n_rows for one in chosen], dtype=np.int64)
+    rows, p_value = crossed.row_counts.evaluated, floats(one.p_value for one in chosen)
+    observed = np.array([one.cells.positives for one in chosen], dtype=np.int64)
+    expected = floats(one.cells.expected.sum() for one in chosen)
+    with np.errstate(divide="ignore"):  # the ratio is infinite if positives are observed at a score of 0
         ratio = observed / expected
-    ends = floats(each.factor.ratio_low for each in found), floats(each.factor.ratio_high for each in found)
+    ends = floats(one.factor.ratio_low for one in chosen), floats(one.factor.ratio_high for one in chosen)
     return SliceTable(
-        slice=tuple(name if each.cells.n_rows < rows else "all rows" for name, each in listed),
+        slice=tuple(name if one.cells.n_rows < rows else "all rows" for name, one in listed),
         n=n,
         share=n / rows,
         observed=observed,
@@ -228,8 +242,8 @@ def _make_table(
         ratio_high=ends[1],
         p_value=p_value,
         p_adjusted=np.minimum(1.0, p_value * searched),
-        direction=tuple(_find_directions(ratio, *ends)),
-        loss=floats(each.loss for each in found),
+        direction=tuple(_name_directions(ratio, *ends)),
+        loss=floats(one.loss for one in chosen),
         rows=rows,
         searched=searched,
         columns_searched=crossed.columns,

@@ -10,7 +10,7 @@ from truecal.gate._decision import CheckDetails as CheckDetails
 from truecal.gate._decision import CheckResult as CheckResult
 from truecal.gate._decision import CheckTable as CheckTable
 from truecal.gate._decision import Decision as Decision
-from truecal.gate._kinds import KINDS as KINDS
+from truecal.gate._kinds import RULE_KINDS as RULE_KINDS
 from truecal.gate._kinds import exceeds as exceeds
 from truecal.gate._rules import LIMITS as LIMITS
 from truecal.gate._rules import Rule as Rule

@@ -1,4 +1,4 @@
-"""The statuses of a check, and the causes that a status can have."""
+"""The statuses of a check, and their causes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from truecal._codes import Code
 
 
 class CheckStatus(Code):
-    """The answer to one check: "pass", "fail" or "inconclusive".
+    """The status of one check: "pass", "fail" or "inconclusive".
 
     Examples
     --------
@@ -22,7 +22,7 @@ class CheckStatus(Code):
 
 
 class Cause(Code):
-    """Why a check has its status.
+    """The reason for the status of a check.
 
     Examples
     --------
@@ -35,7 +35,9 @@ class Cause(Code):
     # the verdict
     CONSISTENT = "consistent"
     WEAK_SIGN = "weak sign"  # p is at most 0.05, and above the significance of the rule
-    TOLERANCE_UNPROVEN = "tolerance unproven"  # the ratio lies beyond the tolerance; the data do not prove it
+    TOLERANCE_UNPROVEN = (
+        "tolerance unproven"  # observed and expected differ by more than the tolerance; not significantly
+    )
     MISCALIBRATED = "miscalibrated"
     UNDERPOWERED = "underpowered"  # the verdict is inconclusive
     CERTAIN = "certain"  # all predictions are 0 or 1, so that no odds ratio can be detected
@@ -47,13 +49,13 @@ class Cause(Code):
     BELOW_LIMIT = "below limit"
     INFINITE = "infinite"
     NOT_FINITE = "not finite"
-    CELLS_STRADDLE = "cells straddle"  # scores grouped into cells leave open on which side the value lies
+    CELLS_STRADDLE = "cells straddle"  # scores were grouped into cells, and the bounds of the value contain the limit
     INTERVAL_STRADDLES = "interval straddles"
     UNPROVEN = "unproven"  # the value is beyond its limit, and the verdict is not "miscalibrated"
     TOO_FEW_RESAMPLES = "too few resamples"
     UNREACHABLE_LIMIT = "unreachable limit"
 
-    # what is not there
+    # what is missing
     NO_MODEL = "no model"
     NO_SEGMENT = "no segment"
     NO_METRIC = "no metric"

@@ -1,22 +1,28 @@
-"""The release gate in one call: from tallies and rules to a decision."""
+"""The release gate in one call: from observations and rules to a decision."""
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Unpack
 
 from truecal._errors import name_place, option
-from truecal._options import CheckOptions, EvaluateOptions, declare, resolve
+from truecal._options import (
+    CheckOptions,
+    CompareOptions,
+    EvaluateOptions,
+    GroupOptions,
+    TestOptions,
+    declare,
+    resolve,
+)
 from truecal.analysis import (
     compare,
     evaluate,
     find_score_threshold,
-    is_whole,
+    is_unrestricted,
     keep_above,
     raise_for_data,
     recalibrate_observations,
@@ -35,27 +41,25 @@ from truecal.data import (
     RowCounts,
     Segment,
 )
+from truecal.gate._baseline import compare_results, read_result
 from truecal.gate._decision import Decision
-from truecal.gate._judge import ModelEvidence, judge
+from truecal.gate._judge import ModelEvidence, apply_rules
 from truecal.gate._kinds import count_needed
 from truecal.gate._rules import Rule, read_cluster, read_rules, read_sampling
-from truecal.inference import Difference, Interval, clip_difference
-from truecal.metrics import Tolerance, as_tolerance, normal_quantile
-from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
+from truecal.inference import Interval
+from truecal.metrics import Tolerance, as_tolerance
+from truecal.results import GroupTable, Recalibration, Result, read_stored
 from truecal.verdict import FACTOR, Verdict, add_bands, judge_all, required_rows
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
-Models = Mapping[str, Observations | ClassObservations]
-SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "threshold", "top", "random_state", "threads")
-PAIRED = ("binning", "test", "significance", "tolerance", "threshold", "top", "random_state", "threads")
-INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
-STANDARD = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second where there are several classes
-NO_WORSE = Rule("worse", 0, metric="log_loss")  # beside them where predictions are recalibrated
+ModelObservations = Mapping[str, Observations | ClassObservations]
+STANDARD_RULES = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second if there are several classes
+NO_WORSE = Rule("worse", 0, metric="log_loss")  # added to them if predictions are recalibrated
 
 
 @declare(CheckOptions)
 def check(
-    data: Observations | ClassObservations | Models,
+    data: Observations | ClassObservations | ModelObservations,
     rules: Rules | None = None,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
@@ -99,41 +103,33 @@ def check(
     options = resolve(check, options)
     models = _open_models(data)
     several = any(isinstance(observations, ClassObservations) for observations in models.values())
-    chosen = STANDARD[: 1 + several] if rules is None else _open_rules(rules)
+    chosen = STANDARD_RULES[: 1 + several] if rules is None else _open_rules(rules)
     if recalibration is not None:
         if baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
         models = _recalibrate_models(models, recalibration)
         chosen = (*chosen, NO_WORSE) if rules is None else chosen
-    tops = [_find_top(observations) for observations in models.values()]
-    for observations in tops:
+    notes = [] if recalibration is None else [Note(NoteCode.RECALIBRATED)]
+    for observations in map(_take_top_label, models.values()):
         check_segments(chosen, set(observations.by) - set(observations.periods))
-        _check_labelling(rules, observations)
-    old = None if baseline is None else _read_result(baseline)
+        _check_data_table(rules, observations)
+    old = None if baseline is None else read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
-    evidence, notes = {}, dict.fromkeys(note for observations in tops for note in observations.notes)
-    notes |= {} if recalibration is None else {Note(NoteCode.RECALIBRATED): None}
+    evidence: dict[_Setting, dict[str, ModelEvidence]] = {}
     for setting in dict.fromkeys(settings.values()):
         together = [rule for rule in chosen if settings[rule] == setting]
-        wanted = setting.options(options)
-        found = {
-            model: (
-                _open_classes(observations, together, wanted)
-                if setting.classwise
-                else _open_model(_find_top(observations), together, setting, old, wanted)
-            )
+        evidence[setting] = {
+            model: _compute(observations, together, setting, old, setting.options(options))
             for model, observations in models.items()
         }
-        evidence[setting] = found
-        for model in found.values():
-            more = () if model.result is None else model.result.notes
-            notes |= dict.fromkeys([*more, *(note for table in model.tables.values() for note in table.notes)])
-    return judge(((rule, evidence[settings[rule]]) for rule in chosen), tuple(notes))
+        notes += [note for known in evidence[setting].values() for note in known.notes]
+    first = (note for observations in models.values() for note in _take_top_label(observations).notes)
+    return apply_rules(((rule, evidence[settings[rule]]) for rule in chosen), tuple(dict.fromkeys([*first, *notes])))
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What rules must share to be judged on the same numbers."""
+    """The settings that rules must share to be judged on the same numbers."""
 
     threshold: float | None
     top: int | float | None
@@ -144,6 +140,7 @@ class _Setting:
 
     @classmethod
     def of(cls, rule: Rule, options: CheckOptions) -> _Setting:
+        """Return the settings of a rule; `options` apply if it has none of its own."""
         region = rule.threshold, rule.top
         if region == (None, None):
             region = options["threshold"], options["top"]
@@ -152,14 +149,14 @@ class _Setting:
         return cls(*region, tolerance, rule.significance, compared, classwise)
 
     def options(self, given: CheckOptions) -> EvaluateOptions:
-        """The options of `evaluate` under this setting."""
-        own: EvaluateOptions = {"threshold": self.threshold, "top": self.top, "tolerance": self.tolerance}
-        return {**given, **own, "confidence": 1 - self.significance}
+        """Return the options of `evaluate` under these settings."""
+        scope: EvaluateOptions = {"threshold": self.threshold, "top": self.top, "tolerance": self.tolerance}
+        return {**given, **scope, "confidence": 1 - self.significance}
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows that are judged, all of them under None, as evidence."""
+    """The rows in scope, all of them (None) or by segment, as `Evidence`; cells are made once."""
 
     parts: Mapping[Segment | None, Part]
     options: EvaluateOptions
@@ -171,127 +168,140 @@ class _Rows:
             if segment not in self.cells:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
-        found = judge_all(cells, level, self.options["tolerance"])
-        whole = is_whole(self.options)
-        return [replace(verdict, outcome=self.outcome, complete=whole) for verdict in found]
+        verdicts = judge_all(cells, level, self.options["tolerance"])
+        complete = is_unrestricted(self.options)
+        return [replace(verdict, outcome=self.outcome, complete=complete) for verdict in verdicts]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
-        """A verdict with its ranges of scores."""
         return add_bands(verdict, self.cells[segment])
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
-        """The rows of such predictions in which the verdict can tell."""
         return required_rows(self.cells[segment], FACTOR, level, as_tolerance(self.options["tolerance"]))
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
-        wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
-        draws = max(self.options["resamples"], count_needed(1 - level))
-        found: Result = evaluate(self.parts[segment], [metric], **wanted, resamples=draws, confidence=1 - level)
-        return found.intervals.get(metric)
+        options = _take(self.options, TestOptions)
+        options |= {"threshold": None, "top": None}  # only rows in scope are left
+        options |= {"resamples": max(self.options["resamples"], count_needed(1 - level)), "confidence": 1 - level}
+        result: Result = evaluate(self.parts[segment], [metric], **options)
+        return result.intervals.get(metric)
 
 
-def _open_model(
-    observations: Observations,
+def _compute(
+    observations: Observations | ClassObservations,
     rules: Sequence[Rule],
     setting: _Setting,
     old: Result | None,
     options: EvaluateOptions,
 ) -> ModelEvidence:
-    """What rules of one setting need of a model."""
-    threshold = find_score_threshold(observations, options)
-    whole = [rule for rule in rules if rule.segment is None]
-    names = list(dict.fromkeys(rule.metric for rule in whole if rule.definition.of_metric))
+    """Compute what rules of one setting need of a model."""
+    if setting.classwise:
+        return _compute_classes(observations, rules, options)
     if setting.compared:
-        return _open_compared(observations, names, old, options)
+        return _compute_difference(_take_top_label(observations), rules, old, options)
+    return _compute_model(_take_top_label(observations), rules, options)
+
+
+def _take(options: EvaluateOptions, kind: type) -> dict[str, Any]:
+    """Return the options of a kind, such as those of `segments`."""
+    return {name: value for name, value in options.items() if name in kind.__annotations__}
+
+
+def _list_metrics(rules: Iterable[Rule]) -> list[str]:
+    """Return the metrics of rules, each once."""
+    return list(dict.fromkeys(rule.metric for rule in rules if rule.definition.of_metric))
+
+
+def _compute_model(observations: Observations, rules: Sequence[Rule], options: EvaluateOptions) -> ModelEvidence:
+    """Compute what rules need of all rows of a model, and of its segments if a rule is about these."""
+    threshold = find_score_threshold(observations, options)
+    for_all_rows = [rule for rule in rules if rule.segment is None]
+    for_segments = [rule for rule in rules if rule.segment is not None]
+    by = [name for name in observations.by if name not in observations.periods]
     parts: dict[Segment | None, Part] = {None: observations.pooled().simplify()}
+    if for_segments:
+        grouped = observations.group_by(by)
+        parts |= {key: part.simplify() for key, part in grouped.parts.items()}
     rows = keep_above(parts, threshold)
-    row_counts = observations.row_counts
-    kept = rows[None].n_rows
+    row_counts, kept = observations.row_counts, rows[None].n_rows
     out_of_scope = row_counts.evaluated - kept
     counts: dict[Segment | None, RowCounts] = {None: replace(row_counts, evaluated=kept, out_of_scope=out_of_scope)}
-    result = _evaluate(observations, whole, names, options) if names else None
-    sectioned = [rule for rule in rules if rule.segment is not None]
-    if not sectioned:
-        return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result)
-    by = [name for name in observations.by if name not in observations.periods]
-    grouped = observations.group_by(by)
-    parts |= {key: part.simplify() for key, part in grouped.parts.items()}
-    rows = keep_above(parts, threshold)
-    keys = dict.fromkeys([*grouped.parts, *grouped.dropped])
-    titles = {key: ", ".join(f"{c}={v}" for c, v in zip(by, key, strict=True)) for key in keys}
-    for key in keys:
-        read = parts[key].n_rows if key in parts else 0
-        counts[key] = _row_counts(grouped.dropped.get(key, {}), read, rows.get(key))
-    tables = _judge_segments(observations, sectioned, by, len(rows) - 1, options)
-    return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result, tables, titles)
+    names = _list_metrics(for_all_rows)
+    result = _evaluate_all_rows(observations, for_all_rows, names, options) if names else None
+    evidence = _Rows(rows, options, observations.outcome)
+    if not for_segments:
+        return ModelEvidence(evidence, counts, result)
+    titles = {}
+    for key in dict.fromkeys([*grouped.parts, *grouped.dropped]):
+        titles[key] = ", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True))
+        valid = parts[key].n_rows if key in parts else 0
+        counts[key] = _make_row_counts(grouped.dropped.get(key, {}), valid, rows.get(key))
+    tables = _tabulate_groups(observations, for_segments, by, len(rows) - 1, options)  # - 1: all rows are no segment
+    return ModelEvidence(evidence, counts, result, tables, titles)
 
 
-def _open_classes(
+def _compute_classes(
     observations: Observations | ClassObservations, rules: Sequence[Rule], options: EvaluateOptions
 ) -> ModelEvidence:
-    """What rules about each of several classes need of a model."""
+    """Compute what rules need of each class against the rest."""
     if not isinstance(observations, ClassObservations):
         raise TypeError(
             "The data must be of several classes, since a rule is about each of them; "
             f"{observations.score!r} is one.\n\nHint: read the data with {option('multiclass=classwise')}."
         )
     if options["top"] is not None:
-        raise ValueError(f"{option('top')} must be left out where a rule is about each of several classes.")
-    each, dropped = observations.by_class(), observations.top.row_counts.dropped
-    rows = keep_above({key: part.simplify() for key, part in each.parts.items()}, options["threshold"])
+        raise ValueError(f"{option('top')} must be left out if a rule is about each of several classes.")
+    classes, dropped = observations.by_class(), observations.top.row_counts.dropped
+    rows = keep_above({key: part.simplify() for key, part in classes.parts.items()}, options["threshold"])
     counts: dict[Segment | None, RowCounts] = {}
-    for key, part in each.parts.items():
-        counts[key] = _row_counts(dropped, part.n_rows, rows.get(key))
-    titles = {key: f"{each.by[0]}={key[0]}" for key in each.parts}
-    tables = _judge_segments(each, rules, each.by, len(rows), options)
+    for key, part in classes.parts.items():
+        counts[key] = _make_row_counts(dropped, part.n_rows, rows.get(key))
+    titles = {key: f"{classes.by[0]}={key[0]}" for key in classes.parts}
+    tables = _tabulate_groups(classes, rules, classes.by, len(rows), options)
     return ModelEvidence(_Rows(rows, options, "positive"), counts, None, tables, titles)
 
 
-def _find_top(observations: Observations | ClassObservations) -> Observations:
-    """The tallies of a model, of several classes those of the most probable one."""
+def _take_top_label(observations: Observations | ClassObservations) -> Observations:
+    """Return the observations of a model; those of the most probable class if there are several classes."""
     return observations.top if isinstance(observations, ClassObservations) else observations
 
 
-def _row_counts(dropped: Mapping[Reason, int], valid: int, judged: Part | None) -> RowCounts:
-    """Where rows went, of which so many are valid."""
-    kept = 0 if judged is None else judged.n_rows
-    return RowCounts(valid + sum(dropped.values()), kept, dict(dropped), valid - kept)
+def _make_row_counts(dropped: Mapping[Reason, int], valid: int, kept: Part | None) -> RowCounts:
+    """Return the row counts of a group: rows dropped by reason, valid rows, and those of them in scope."""
+    evaluated = 0 if kept is None else kept.n_rows
+    return RowCounts(valid + sum(dropped.values()), evaluated, dict(dropped), valid - evaluated)
 
 
-def _open_compared(
-    observations: Observations, names: Sequence[str], old: Result | None, options: EvaluateOptions
+def _compute_difference(
+    observations: Observations, rules: Sequence[Rule], old: Result | None, options: EvaluateOptions
 ) -> ModelEvidence:
-    """What rules about the last release need: on the same rows, or by the intervals of a result."""
-    threshold = find_score_threshold(observations, options)
+    """Compare with the last release: on the same rows, or by the intervals of a result on other rows."""
+    threshold, names = find_score_threshold(observations, options), _list_metrics(rules)
+    draws = max(options["resamples"], count_needed(options["confidence"]))
+    result: Result | None = None
+    part: Part
     if old is not None:
-        draws = max(options["resamples"], count_needed(options["confidence"]))
         wanted: EvaluateOptions = {**options, "null_draws": 0, "resamples": draws}
         result = evaluate(observations, metrics=names, **wanted)
-        rows = keep_above({None: observations.pooled().simplify()}, threshold)
-        row_counts = _row_counts(observations.row_counts.dropped, observations.n_rows, rows[None])
-        return ModelEvidence(
-            _Rows(rows, options, observations.outcome),
-            {None: row_counts},
-            result,
-            difference=_compare_results(result, old, names),
-        )
-    pairs = observations.baseline
-    if pairs is None:
-        raise ValueError(
-            f"{option('baseline')} must be given, since a rule compares with the last release; "
-            f"{observations.score!r} has none."
-        )
-    shared: Any = {name: value for name, value in options.items() if name in (*PAIRED, "confidence")}
-    draws = max(options["resamples"], count_needed(options["confidence"]))
-    found = compare(observations, names, resamples=draws, **shared)
-    assert found.row_counts is not None, "what was compared was counted"
-    own = pairs.models()[0][0]
-    rows = keep_above({None: own}, threshold)
-    row_counts = _row_counts(found.row_counts.dropped, own.n_rows, rows[None])
-    return ModelEvidence(_Rows(rows, options, observations.outcome), {None: row_counts}, difference=found)
+        difference = compare_results(result, old, names)
+        part, dropped = observations.pooled().simplify(), observations.row_counts.dropped
+    else:
+        pairs = observations.baseline
+        if pairs is None:
+            raise ValueError(
+                f"{option('baseline')} must be given, since a rule compares with the last release; "
+                f"{observations.score!r} has none."
+            )
+        difference = compare(observations, names, **(_take(options, CompareOptions) | {"resamples": draws}))
+        assert difference.row_counts is not None, "what was compared was counted"
+        part, dropped = pairs.models()[0][0], difference.row_counts.dropped
+    rows = keep_above({None: part}, threshold)
+    row_counts = _make_row_counts(dropped, part.n_rows, rows[None])
+    evidence = _Rows(rows, options, observations.outcome)
+    return ModelEvidence(evidence, {None: row_counts}, result, difference=difference)
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:
+    """Return rules, of a file or a list; raise an error unless there is one."""
     if isinstance(rules, (str, os.PathLike)):
         return read_rules(rules)
     if isinstance(rules, Rule):
@@ -305,15 +315,16 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
     return chosen
 
 
-def _check_labelling(rules: Rules | None, observations: Observations) -> None:
-    """Refuse data that were not read as a file of rules says that they got their labels."""
-    wanted = read_sampling(rules) if isinstance(rules, (str, os.PathLike)) else None
+def _check_data_table(rules: Rules | None, observations: Observations) -> None:
+    """Refuse data that were not read with the sampling and the cluster column of a file of rules."""
+    if not isinstance(rules, (str, os.PathLike)):
+        return
+    wanted, cluster = read_sampling(rules), read_cluster(rules)
     if wanted is not None and wanted != replace(observations.sampling, label_delay=None):
         raise ValueError(
             f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
             f"{observations.sampling!r}.\n\nHint: `truecal.read` takes the same options."
         )
-    cluster = read_cluster(rules) if isinstance(rules, (str, os.PathLike)) else None
     if cluster is not None and cluster != observations.cluster:
         raise ValueError(
             f"The data must be read with {option('cluster')} {cluster!r}, as [data] of the file of rules says; it is "
@@ -321,17 +332,20 @@ def _check_labelling(rules: Rules | None, observations: Observations) -> None:
         )
 
 
-def _open_models(data: Observations | ClassObservations | Models) -> Models:
+def _open_models(data: Observations | ClassObservations | ModelObservations) -> ModelObservations:
+    """Return observations by the names of their models."""
     if isinstance(data, (Observations, ClassObservations)):
-        return {_find_top(data).score: data}
+        return {_take_top_label(data).score: data}
     known = (Observations, ClassObservations)
     if not isinstance(data, Mapping) or not data or not all(isinstance(part, known) for part in data.values()):
         raise_for_data("check", data)
     return data
 
 
-def _recalibrate_models(models: Models, recalibration: Recalibration | str | os.PathLike[str]) -> Models:
-    """The same rows with their predictions recalibrated, and those before as the baseline."""
+def _recalibrate_models(
+    models: ModelObservations, recalibration: Recalibration | str | os.PathLike[str]
+) -> ModelObservations:
+    """Return the same rows with recalibrated predictions; the original ones are the baseline."""
     if isinstance(recalibration, (str, os.PathLike)):
         with name_place(recalibration):
             recalibration = read_stored(recalibration, Recalibration.from_json)
@@ -340,19 +354,19 @@ def _recalibrate_models(models: Models, recalibration: Recalibration | str | os.
             f"{option('recalibration')} must be a `Recalibration`, or a file of its JSON; it is "
             f"{type(recalibration).__name__}."
         )
-    found = {}
+    recalibrated = {}
     for model, observations in models.items():
         if isinstance(observations, ClassObservations) or observations.outcome != "positive":
-            raise ValueError(f"{option('recalibration')} must be left out where there are several classes.")
+            raise ValueError(f"{option('recalibration')} must be left out if there are several classes.")
         if observations.baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
         refuse_fitted(recalibration, observations)
-        found[model] = recalibrate_observations(recalibration, observations)
-    return found
+        recalibrated[model] = recalibrate_observations(recalibration, observations)
+    return recalibrated
 
 
 def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
-    """Refuse rules about segments where no columns make any."""
+    """Refuse rules about segments if no columns make any."""
     patterns = [rule.segment for rule in rules if rule.segment is not None]
     if patterns and not by:
         named = re.findall(r"(?:^|, )([^=,*?]+)=", patterns[0])
@@ -364,10 +378,10 @@ def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
         )
 
 
-def _evaluate(
+def _evaluate_all_rows(
     observations: Observations, rules: Sequence[Rule], names: Sequence[str], options: EvaluateOptions
 ) -> Result:
-    """What limits of all rows need."""
+    """Evaluate metrics of all rows, with null distributions and intervals only if a rule needs them."""
     needs = {rule.needs for rule in rules}
     wanted: EvaluateOptions = {**options}
     wanted["null_draws"] = options["null_draws"] if "null" in needs else 0
@@ -375,66 +389,12 @@ def _evaluate(
     return evaluate(observations, metrics=names, **wanted)
 
 
-def _judge_segments(
-    observations: Observations, rules: Sequence[Rule], by: Sequence[str], count: int, options: EvaluateOptions
+def _tabulate_groups(
+    observations: Observations, rules: Sequence[Rule], by: Sequence[str], groups: int, options: EvaluateOptions
 ) -> dict[str, GroupTable]:
-    """A table for each metric, with as many replicates as the rules need."""
-    shared: Any = {name: value for name, value in options.items() if name in SEGMENTS}
-    tables = {}
-    for metric in dict.fromkeys(rule.metric for rule in rules if rule.definition.of_metric):
-        own = [rule for rule in rules if rule.metric == metric]
-        replicates = max(rule.definition.count_draws(rule.limit, count) for rule in own)
-        tables[metric] = segments(observations, metric, by=by, **(shared | {"null_draws": replicates}))
+    """Return a table of segments or classes for each metric, with as many null draws as the rules need."""
+    shared, tables = _take(options, GroupOptions), {}
+    for metric in _list_metrics(rules):
+        draws = max(rule.definition.count_draws(rule.limit, groups) for rule in rules if rule.metric == metric)
+        tables[metric] = segments(observations, metric, by=by, **(shared | {"null_draws": draws}))
     return tables
-
-
-def _read_result(baseline: Result | str | os.PathLike[str]) -> Result:
-    if isinstance(baseline, Result):
-        return baseline
-    if not isinstance(baseline, (str, os.PathLike)):
-        raise TypeError(
-            f"{option('baseline')} must be a `Result` of the last release, or a file of its JSON; it is "
-            f"{type(baseline).__name__}.\n\nHint: scores of the same rows are read with them: "
-            "`truecal.read(data, score=..., baseline=...)`."
-        )
-    with name_place(baseline):
-        text = Path(baseline).read_text(encoding="utf-8")
-    try:
-        return Result.from_json(text)
-    except ValueError as error:
-        raise ValueError(
-            f"{option('baseline')} {os.fspath(baseline)!r} must hold a truecal result; it does not: {error}"
-        ) from error
-
-
-def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Comparison:
-    """Differences of two results on different rows, by the intervals of both. One of the old result that has another
-    confidence is made as wide as a normal one with that of the new."""
-    found = {}
-    for name in metrics:
-        if name not in old.intervals or old.metrics.get(name) != new.metrics[name]:
-            raise ValueError(
-                f"{option('baseline')} must hold {name!r} with an interval, computed in the same way; it does not.\n\n"
-                f"Hint: write it with {option('resamples=1000')}."
-            )
-        a, b = new.intervals[name], old.intervals[name]
-        (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
-        reach, old_reach = (normal_quantile((1 - span.confidence) / 2) for span in (a, b))
-        wider, enough = reach / old_reach, b.resamples >= count_needed(b.confidence)
-        below = math.hypot(first - ends[0], wider * (others[1] - second))
-        above = math.hypot(ends[1] - first, wider * (second - others[0]))
-        span = clip_difference(new.metrics[name], first - second - below, first - second + above)
-        values, draws = (new.values[name], old.values[name]), a.resamples if enough else b.resamples
-        found[name] = Difference(*values, first - second, *span, a.confidence, draws)
-    statuses = tuple(result.verdict.status for result in (new, old) if result.verdict is not None)
-    known = statuses if len(statuses) == 2 else ()
-    return Comparison.of(found, new.metrics, models=("new", "baseline"), statuses=known)
-
-
-def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:
-    """A value and the ends of its interval; of the distance from the best value where that lies between bad ones."""
-    metric, span, value = result.metrics[name], result.intervals[name], result.values[name]
-    if metric.bad != "both":
-        return value, span.low, span.high
-    ends = [abs(end - metric.best) for end in (span.low, span.high)]
-    return abs(value - metric.best), 0.0 if span.low <= metric.best <= span.high else min(ends), max(ends)

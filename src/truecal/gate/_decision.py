@@ -1,4 +1,4 @@
-"""Check results and the decision of a release gate, without words: `truecal.words` has these."""
+"""Check results and the decision of a release gate; `truecal.words` puts them into text."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class CheckDetails:
     Attributes
     ----------
     p_value : float, optional
-        That of the verdict, adjusted for the number of groups.
+        The p-value of the verdict, adjusted for the number of groups.
     groups : int
         The segments or classes that the rule judges.
     low, high : float, optional
-        The ends of what was held against the limit: of a value on bins of cells, or the interval of a difference.
+        The bounds of what was compared with the limit: of a value on bins of cells, or the interval of a difference.
     end, confidence : float, optional
         The end of the metric's interval that is nearer to the limit, and the interval's confidence.
     draws, needed : int, optional
-        How often labels were simulated or resampled, and how often they must be.
+        The sets of labels that were simulated or resampled, and how many are needed.
     adjusted : int
         The groups that the p-value of a metric is adjusted for.
     otherwise : Cause, optional
@@ -45,9 +45,9 @@ class CheckDetails:
     enough : int, optional
         About how many rows with such predictions would make the verdict conclusive.
     row_counts : RowCounts, optional
-        Where the rows went.
+        The rows read, evaluated, dropped and out of scope.
     names, nearest : tuple of str, str, optional
-        The models, segments or metrics that are there, and the one that may be meant.
+        The models, segments or metrics that exist, and the one that may be meant.
     unit : Unit, optional
         The unit of the metric that was computed, if it is not that of the rule.
 
@@ -79,7 +79,7 @@ class CheckDetails:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The answer of one rule for one model, or for one of its segments or classes.
+    """The result of one rule for one model, or for one of its segments or classes.
 
     Attributes
     ----------
@@ -90,15 +90,15 @@ class CheckResult:
     segment : str or None
         The segment's name, or the rule's pattern if no segment matches it; None for the whole data set.
     n : int or None
-        Its rows; None if they are not known.
+        The number of rows; None if it is not known.
     observed : float or None
-        What was held against the limit, in the limit's unit; None if there was nothing.
+        The number that was compared with the limit, in the limit's unit; None if there was none.
     status : CheckStatus
         "pass", "fail" or "inconclusive".
     cause : Cause
-        Why.
+        The reason for the status, as a code.
     details : CheckDetails
-        The numbers behind it.
+        The numbers behind the result.
     allowed : bool
         Whether it passes only because the rule allows an inconclusive verdict.
 
@@ -136,18 +136,18 @@ class CheckResult:
         return self.cause == Cause.CERTAIN
 
     @property
-    def allowable(self) -> bool:
-        """Whether `allow_inconclusive` would let it pass: only the verdict is inconclusive."""
-        return self.status == CheckStatus.INCONCLUSIVE and self.cause in (Cause.CERTAIN, Cause.UNDERPOWERED)
-
-    @property
     def unproven(self) -> bool:
         """Whether a limit is exceeded by predictions whose verdict is not "miscalibrated"."""
         return self.cause == Cause.UNPROVEN
 
     @property
+    def allowable(self) -> bool:
+        """Whether `allow_inconclusive` would let it pass: only the verdict is inconclusive."""
+        return self.status == CheckStatus.INCONCLUSIVE and self.cause in (Cause.CERTAIN, Cause.UNDERPOWERED)
+
+    @property
     def reason(self) -> str:
-        """Why, in words with the numbers."""
+        """The reason for the status, as text with the numbers."""
         from truecal import words
 
         return words.describe_check(self)
@@ -156,7 +156,7 @@ class CheckResult:
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CheckTable(Table):
-    """One row a check result, in the order of the rules; a row is a `CheckResult`.
+    """A row for each check result, in the order of the rules; each row is a `CheckResult`.
 
     Examples
     --------
@@ -191,13 +191,13 @@ class CheckTable(Table):
 
     @classmethod
     def of(cls, results: Iterable[CheckResult]) -> CheckTable:
-        """The table of check results."""
+        """Make a table of check results."""
         rows = tuple(results)
         return cls(**{entry.name: tuple(getattr(row, entry.name) for row in rows) for entry in fields(cls)})
 
     @property
     def reason(self) -> tuple[str, ...]:
-        """Why, in words with the numbers."""
+        """The reason for each status, as text with the numbers."""
         return tuple(row.reason for row in self)
 
     @overload
@@ -207,7 +207,7 @@ class CheckTable(Table):
     def __getitem__(self, row: slice) -> list[CheckResult]: ...
 
     def __getitem__(self, row: int | slice) -> CheckResult | list[CheckResult]:
-        """A row, as a `CheckResult`; of a slice a list of them."""
+        """Return a row as a `CheckResult`, or the rows of a slice as a list."""
         if isinstance(row, slice):
             return [self[i] for i in range(len(self))[row]]
         return CheckResult(**{entry.name: getattr(self, entry.name)[row] for entry in fields(self)})
@@ -216,21 +216,20 @@ class CheckTable(Table):
         return (self[i] for i in range(len(self)))
 
     def arrays(self) -> dict[str, Any]:
-        """The columns by name; rules in words."""
-        found = Table.arrays(self)
-        codes = {name: list(map(str, found[name])) for name in ("status", "rule", "cause")}
-        return found | codes
+        """Return the columns by name, with rules as text."""
+        columns = Table.arrays(self)
+        texts = {name: list(map(str, columns[name])) for name in ("status", "rule", "cause")}
+        return columns | texts
 
     def order(self) -> list[int]:
-        """The rows, worst first: those that failed, those that are inconclusive, those that passed."""
+        """Return the indices of rows, worst first: failed, inconclusive, passed."""
         return sorted(range(len(self)), key=lambda i: WORST_FIRST.index(self.status[i]))
 
 
 @register
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Decision(JsonMixin):
-    """The decision of a release gate: its check results in the order of the rules, and notes about the data, such as
-    rows that were dropped.
+    """The decision of a release gate: check results in the order of the rules, and notes about the data.
 
     Examples
     --------
@@ -266,37 +265,37 @@ class Decision(JsonMixin):
         return EXIT_CODES[self.status]
 
     def worst(self) -> list[CheckResult]:
-        """The results that failed first, then the inconclusive ones, then those that passed."""
+        """Return the check results, worst first: failed, inconclusive, passed."""
         return [self.results[i] for i in self.results.order()]
 
     def count(self, status: CheckStatus | str) -> int:
-        """How many results have a status."""
+        """Return the number of results with a status."""
         return self.results.status.count(CheckStatus(status))
 
     @property
     def summary(self) -> str:
-        """The number of checks by status, in words."""
+        """The number of checks by status, as text."""
         from truecal import words
 
         return words.summarize_decision(self)
 
     def to_markdown(self, most: int = 100) -> str:
-        """A summary for a pull request or a CI server's page: the decision and a table, worst first.
+        """Return a summary for a pull request or a CI server's page: the decision and a table, worst first.
 
-        `most` is the number of rows shown; the rest are counted.
+        At most `most` rows are shown; the others are counted.
         """
         from truecal import words
 
         return words.decision_markdown(self, most)
 
     def to_junit(self) -> str:
-        """JUnit XML, which CI servers read: a suite a model; failed checks are failures, inconclusive ones errors."""
+        """Return JUnit XML for CI servers: a suite for each model; inconclusive checks are errors."""
         from truecal import words
 
         return words.decision_junit(self)
 
     def to_github(self, most: int = 10) -> str:
-        """Lines that GitHub shows beside a run: an error for each check that failed or is inconclusive."""
+        """Return GitHub annotations: an error for each check that failed or is inconclusive."""
         from truecal import words
 
         return words.decision_github(self, most)

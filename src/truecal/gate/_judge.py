@@ -1,8 +1,8 @@
-"""The release gate: rules held against verdicts, results, segments and differences from a baseline.
+"""Apply the rules of a release gate to verdicts, results, segments and differences from a baseline.
 
-A rule fails if the data show that it is broken, and passes if they could have shown it and did not. All else is
-"inconclusive", never passed: nothing matches the rule, rows are too few, the verdict is inconclusive, what the rule
-needs was not computed or with too few replicates, or scores grouped into cells leave the answer open.
+A rule fails if the data show that it is violated, and passes if they could have shown a violation and did not.
+Otherwise it is "inconclusive", never passed: nothing matches the rule, rows are too few, the verdict is inconclusive,
+what the rule needs was not computed or with too few resamples, or scores grouped into cells leave the status open.
 """
 
 from __future__ import annotations
@@ -27,24 +27,28 @@ from truecal.verdict import Status, Verdict
 
 
 class Evidence(Protocol):
-    """The rows of one model, all of them or a segment, judged at a level of evidence."""
+    """What can be computed, when a rule needs it, of one model's rows: all of them (None) or a segment."""
 
-    def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]: ...
+    def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]:
+        """Return the verdict on each segment at a significance level."""
 
-    def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict: ...
+    def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
+        """Return a verdict with its score bands."""
 
-    def required_rows(self, segment: Segment | None, level: float) -> int | None: ...
+    def required_rows(self, segment: Segment | None, level: float) -> int | None:
+        """Return about how many rows with such predictions make the verdict conclusive."""
 
-    def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None: ...
+    def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
+        """Return the confidence interval of a metric, with the confidence 1 - level."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEvidence:
     """What is known of one model.
 
-    `evidence` gives verdicts and intervals, `row_counts` where the rows went, all segments together under None;
-    `result` has the metrics of all rows, `tables` those of segments by the name of the metric, `segments` the names of
-    all segments; `difference` compares with the baseline.
+    `evidence` computes verdicts and intervals. `row_counts` are those of all rows (None) and of each segment. `result`
+    has the metrics of all rows, `tables` those of segments by the metric's name, `segments` the names of all segments;
+    `difference` compares with the baseline.
     """
 
     evidence: Evidence
@@ -54,10 +58,16 @@ class ModelEvidence:
     segments: Mapping[Segment, str] = field(default_factory=dict)
     difference: Comparison | None = None
 
+    @property
+    def notes(self) -> list[Note]:
+        """The notes of the result and the tables."""
+        first = [] if self.result is None else list(self.result.notes)
+        return first + [note for table in self.tables.values() for note in table.notes]
+
 
 @dataclass(frozen=True, slots=True)
 class NullSummary:
-    """A metric beside its null distribution; the p-value is adjusted for so many groups."""
+    """A metric against its null distribution; the p-value is adjusted for `adjusted` groups."""
 
     mean: float
     excess: float
@@ -68,7 +78,7 @@ class NullSummary:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A metric of the rows that a rule is about; `low` and `high` differ if scores were grouped into cells."""
+    """A metric of the rows that a rule applies to; `low` and `high` differ if scores were grouped into cells."""
 
     value: float
     low: float
@@ -78,7 +88,7 @@ class Measurement:
 
     @classmethod
     def of_result(cls, result: Result | None, name: str) -> Measurement | None:
-        """A metric of all rows."""
+        """Return a metric of all rows; None if it was not computed."""
         if result is None or name not in result.values:
             return None
         value, null = result.values[name], result.nulls.get(name)
@@ -91,19 +101,19 @@ class Measurement:
 
     @classmethod
     def of_row(cls, table: GroupTable, i: int) -> Measurement:
-        """A metric of one segment."""
+        """Return the metric of one segment, a row of a table."""
         adjusted = 1 if table.adjust is None else len(table)
-        mean, excess, p_value = (float(each[i]) for each in (table.null_mean, table.excess, table.null_p_adjusted))
+        mean, excess, p_value = (float(column[i]) for column in (table.null_mean, table.excess, table.null_p_adjusted))
         null = NullSummary(mean, excess, p_value, table.draws, adjusted) if table.draws else None
         return cls(float(table.value[i]), float(table.lowest[i]), float(table.highest[i]), null)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One rule and the rows that it is held against: a model, or one of its segments or classes.
+    """One rule and the rows that it is applied to: a model, or one of its segments or classes.
 
-    `verdict` is at the rule's significance over the number of groups that are judged, and `p_value` is adjusted for
-    that number. `key` tells the segment apart, `computed` names the metrics that are there.
+    `verdict` is at the rule's significance divided by the number of groups that are judged; `p_value` is adjusted for
+    that number. `key` identifies the segment, `computed` names the metrics that were computed.
     """
 
     rule: Rule
@@ -124,32 +134,32 @@ class Case:
 
     @property
     def limit(self) -> float:
-        """The limit as a number; rules without one do not ask."""
+        """The limit as a number; rules without a limit do not use it."""
         return math.nan if self.rule.limit is None else self.rule.limit
 
     @property
     def level(self) -> float:
-        """The significance of one group."""
+        """The significance of one group (Bonferroni)."""
         return self.rule.significance / self.groups
 
     @property
     def rejected(self) -> bool:
-        """Whether the adjusted p-value shows that the model is miscalibrated."""
+        """Whether the adjusted p-value rejects calibration."""
         return self.p_value <= self.rule.significance
 
     @property
     def overall(self) -> bool:
-        """Whether the metric is about more than calibration."""
+        """Whether the metric measures more than calibration."""
         return self.metric is not None and self.metric.overall
 
     def locate(self, verdict: Verdict) -> Verdict:
-        """The verdict of miscalibrated rows, with its score bands."""
-        # Holm's procedure may reject what the level of one group alone does not
+        """Return the verdict on miscalibrated rows with its score bands."""
+        # Holm's procedure may reject a group that the Bonferroni level alone does not
         verdict = replace(verdict, status=Status.MISCALIBRATED)
         return verdict if self.evidence is None else self.evidence.locate(self.key, verdict)
 
     def decide(self, status: CheckStatus, cause: Cause, observed: float | None = None, **details: Any) -> CheckResult:
-        """A check result. None passes if the verdict is inconclusive, unless the rule allows it."""
+        """Return a check result; it passes with an inconclusive verdict only if the rule allows that."""
         details |= {"groups": self.groups}
         details |= {} if math.isnan(self.p_value) else {"p_value": self.p_value}
         details |= {} if self.unit == self.rule.unit else {"unit": self.unit}
@@ -161,15 +171,15 @@ class Case:
                 details["enough"] = self.evidence.required_rows(self.key, self.level)
             allowed = self.rule.allow_inconclusive
             status = CheckStatus.PASS if allowed else CheckStatus.INCONCLUSIVE
-        place = self.rule, self.model, self.segment, self.n
-        return CheckResult(*place, observed, status, cause, CheckDetails(**details), allowed)
+        rows = self.rule, self.model, self.segment, self.n
+        return CheckResult(*rows, observed, status, cause, CheckDetails(**details), allowed)
 
     def _is_open(self) -> bool:
         """Whether the verdict is inconclusive."""
         return self.verdict is None or (not self.rejected and self.verdict.status == "inconclusive")
 
     def judge(self) -> CheckResult:
-        """Hold the rows against the rule, unless they are too few or no value could break the limit."""
+        """Apply the rule, unless rows are too few or no value could violate the limit."""
         limit, unit = self.rule.limit, self.unit
         if self.n < self.rule.min_rows:
             return self.decide(CheckStatus.INCONCLUSIVE, Cause.MIN_ROWS)
@@ -178,28 +188,30 @@ class Case:
         return self.rule.definition.judge(self)
 
 
-def judge(rules: Iterable[tuple[Rule, Mapping[str, ModelEvidence]]], notes: Sequence[Note] = ()) -> Decision:
-    """Hold each rule against models: one result for each model, or segment, that it matches."""
+def apply_rules(rules: Iterable[tuple[Rule, Mapping[str, ModelEvidence]]], notes: Sequence[Note] = ()) -> Decision:
+    """Apply each rule to models: one check result for each model or segment that it matches."""
     results = (result for rule, models in rules for result in _apply(rule, models))
     return Decision(CheckTable.of(results), tuple(notes))
 
 
-def _apply(rule: Rule, known: Mapping[str, ModelEvidence]) -> Iterator[CheckResult]:
-    models = [model for model in known if _matches(model, rule.model)]
-    if not models:
-        yield _match_nothing(rule, rule.model, Cause.NO_MODEL, CheckDetails(names=tuple(known)))
-    for model in models:
+def _apply(rule: Rule, models: Mapping[str, ModelEvidence]) -> Iterator[CheckResult]:
+    """Apply a rule to the models that it matches."""
+    matching = [model for model in models if _matches(model, rule.model)]
+    if not matching:
+        yield _match_nothing(rule, rule.model, Cause.NO_MODEL, CheckDetails(names=tuple(models)))
+    for model in matching:
         if rule.each:
-            yield from _judge_each(rule, model, known[model])
+            yield from _judge_groups(rule, model, models[model])
         else:
-            yield _judge_whole(rule, model, known[model])
+            yield _judge_all_rows(rule, model, models[model])
 
 
 def _match_nothing(rule: Rule, model: str, cause: Cause, details: CheckDetails) -> CheckResult:
     return CheckResult(rule, model, rule.segment, None, None, CheckStatus.INCONCLUSIVE, cause, details)
 
 
-def _judge_whole(rule: Rule, model: str, known: ModelEvidence) -> CheckResult:
+def _judge_all_rows(rule: Rule, model: str, known: ModelEvidence) -> CheckResult:
+    """Apply a rule to all rows of a model."""
     result, name, compared = known.result, rule.metric, known.difference
     (verdict,) = known.evidence.verdicts([None], rule.significance)
     computed = None if result is None else result.metrics.get(name)
@@ -220,8 +232,8 @@ def _judge_whole(rule: Rule, model: str, known: ModelEvidence) -> CheckResult:
     ).judge()
 
 
-def _judge_each(rule: Rule, model: str, known: ModelEvidence) -> Iterator[CheckResult]:
-    """A result for each segment that matches, adjusted for the number of those that are judged."""
+def _judge_groups(rule: Rule, model: str, known: ModelEvidence) -> Iterator[CheckResult]:
+    """Apply a rule to each matching segment or class, adjusted for the number of those with enough rows."""
     matching = {key: name for key, name in known.segments.items() if _matches(name, rule.segment or "*")}
     if not matching:
         names = tuple(known.segments.values())
@@ -234,7 +246,7 @@ def _judge_each(rule: Rule, model: str, known: ModelEvidence) -> Iterator[CheckR
     adjusted = dict(zip(judged, p_values, strict=True))
     table = known.tables.get(rule.metric)
     metric = find_metric(rule.metric) if table is None else table.metric
-    rows = {} if table is None else {key: Measurement.of_row(table, i) for i, key in enumerate(table.segment)}
+    measured = {} if table is None else {key: Measurement.of_row(table, i) for i, key in enumerate(table.segment)}
     for key, name in matching.items():
         row_counts = known.row_counts[key]
         case = Case(
@@ -250,7 +262,7 @@ def _judge_each(rule: Rule, model: str, known: ModelEvidence) -> Iterator[CheckR
             p_value=adjusted.get(key, math.nan),
             groups=groups,
             key=key,
-            measurement=rows.get(key),
+            measurement=measured.get(key),
         )
         if row_counts.evaluated or rule.needs == "row_counts":
             yield case.judge()
@@ -261,5 +273,6 @@ def _judge_each(rule: Rule, model: str, known: ModelEvidence) -> Iterator[CheckR
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern or equals it; upper and lower case differ on every system."""
+    """Whether a name equals a pattern or matches it."""
+    # a name may contain brackets, which are patterns; `fnmatch` would ignore case on Windows alone
     return name == pattern or fnmatchcase(name, pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,32 +18,34 @@ if TYPE_CHECKING:
     from truecal.inference import Difference, Interval
     from truecal.verdict import Verdict
 
-Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
+KindName = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
 Need = Literal["verdict", "value", "null", "interval", "difference", "row_counts"]
 PASS, FAIL, INCONCLUSIVE = CheckStatus
-USUAL = 0.05  # a p-value up to it is a sign of miscalibration, however low the rule's own significance is
-LEAST_CHANCE = 1e-6  # that simulated labels can measure: a million of them already take long
-FIRST_DRAWS = 199  # null draws of a segment, where no p-value asks for more
-HUGE = 1e300  # the limit of limits, for metrics without a bound
+USUAL_SIGNIFICANCE = 0.05  # a p-value up to it is a weak sign, even if the rule's own significance is lower
+LEAST_PROBABILITY = 1e-6  # that simulation can measure: a million sets of labels already take long
+FIRST_DRAWS = 199  # null draws of a segment if no p-value needs more: p-values down to 0.005
+LARGEST_LIMIT = 1e300  # of metrics without a bound: differences from it stay finite
 
 
 class RuleKind(ABC):
     """One kind of rule.
 
-    `name` is `Rule.kind` and the key of its words, `key` the key of a limit in a file of rules, `needs` what must be
-    there to judge by. `of_metric` says whether it is about a metric, `signed` whether a limit may be below the metric's
-    least value, `resampled` whether it is judged by intervals of resampled labels, which segments and classes lack.
+    `name` is `Rule.kind` and the key of its texts, `key` the key of its limit in a file of rules, `needs` what must be
+    computed to judge it. `of_metric`: the rule is about a metric. `signed`: its limit may be below the metric's least
+    value. `lower`: the limit is a lower one. `resampled`: it is judged by bootstrap intervals, which segments and
+    classes do not have.
     """
 
-    name: ClassVar[Kind]
+    name: ClassVar[KindName]
     key: ClassVar[str]
     needs: ClassVar[Need]
     of_metric: ClassVar[bool] = True
     signed: ClassVar[bool] = False
+    lower: ClassVar[bool] = False
     resampled: ClassVar[bool] = False
 
     def unit(self, metric: Any) -> Unit:
-        """The unit of the limit: that of the metric; without one if the metric is not known."""
+        """Return the unit of the limit: that of the metric, or none if the metric is not known."""
         return Unit() if metric is None else metric.unit
 
     def check_metric(self, name: str) -> None:
@@ -52,26 +54,32 @@ class RuleKind(ABC):
 
     def check_limit(self, limit: float | None, metric: str) -> float | None:
         """Return the limit as a float, or raise an error."""
-        if isinstance(limit, bool) or not isinstance(limit, Real):
-            raise TypeError(f"{option('limit')} must be a number; it is {limit!r}.")
+        number = _require_number(limit)
         unit = self.unit(find_metric(metric))
-        top = min(unit.top, HUGE)
-        low = -top if self.signed else max(unit.bottom, -HUGE)
-        if not low <= limit <= top:
+        top = min(unit.top, LARGEST_LIMIT)
+        low = -top if self.signed else max(unit.bottom, -LARGEST_LIMIT)
+        if not low <= number <= top:
             hint = "\n\nHint: gap metrics are probabilities, not percentages." if unit == PROBABILITY else ""
             raise ValueError(
                 f"{option('limit')} of the {self.name} of {metric!r} must lie in [{low:g}, {top:g}]; it is "
                 f"{limit!r}.{hint}"
             )
-        return float(limit)
+        return float(number)
 
     def count_draws(self, limit: float | None, groups: int) -> int:
-        """The null draws that each of several segments or classes needs."""
+        """Return the null draws that each of several segments or classes needs."""
         return 0
 
     @abstractmethod
     def judge(self, case: Case) -> CheckResult:
-        """Hold what is known of some rows against the rule."""
+        """Apply the rule to one model, segment or class."""
+
+
+def _require_number(limit: float | None) -> float:
+    """Return a limit, which is not None; raise an error unless it is a number."""
+    if isinstance(limit, bool) or not isinstance(limit, Real):
+        raise TypeError(f"{option('limit')} must be a number; it is {limit!r}.")
+    return limit
 
 
 class VerdictRule(RuleKind):
@@ -92,13 +100,13 @@ class VerdictRule(RuleKind):
             return case.decide(FAIL, Cause.MISCALIBRATED, case.p_value, verdict=case.locate(verdict))
         if not _is_within(verdict):
             return case.decide(PASS, Cause.TOLERANCE_UNPROVEN, case.p_value, verdict=verdict)
-        cause = Cause.CONSISTENT if case.p_value > USUAL else Cause.WEAK_SIGN
-        # words tell of a tolerance that is larger than the predictions
+        cause = Cause.CONSISTENT if case.p_value > USUAL_SIGNIFICANCE else Cause.WEAK_SIGN
+        # the text of the result mentions a tolerance that is larger than the predictions
         return case.decide(PASS, cause, case.p_value, verdict=verdict if verdict.tolerance is not None else None)
 
 
 def _is_within(verdict: Verdict) -> bool:
-    """Whether the observed positives are within a verdict's tolerance of those expected."""
+    """Whether observed and expected positives differ by at most the verdict's tolerance."""
     tolerance, expected = verdict.tolerance, verdict.expected
     if tolerance is None:
         return True
@@ -108,9 +116,9 @@ def _is_within(verdict: Verdict) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """What is held against a limit: a value, and its ends where scores were grouped into cells.
+    """The number that is compared with a limit, with its bounds if scores were grouped into cells.
 
-    `null_mean` is what was taken off the metric, `details` what its words need besides.
+    `null_mean` was subtracted from the metric; `details` are those of the check result.
     """
 
     value: float
@@ -121,18 +129,16 @@ class Number:
 
 
 class LimitRule(RuleKind):
-    """A limit of a number, which fails on evidence alone.
+    """A limit of a number, which fails only if the data prove it.
 
-    Beyond its limit a number fails if the verdict is "miscalibrated" and the nearer end of the metric's interval is
-    beyond the limit too. A metric that is about more than calibration needs no such verdict: calibrated predictions may
-    have a bad one.
+    A number beyond its limit fails if the verdict is "miscalibrated" and the nearer end of the metric's confidence
+    interval is beyond the limit, too. A metric of more than calibration, such as log loss, needs no such verdict: it
+    may be bad for calibrated predictions.
     """
 
-    lower: ClassVar[bool] = False  # whether the limit is a lower one
-
-    @abstractmethod
-    def find_number(self, case: Case, found: Measurement) -> Number | CheckResult:
-        """What is held against the limit, or the answer if it is not there."""
+    def find_number(self, case: Case, measurement: Measurement) -> Number | CheckResult:
+        """Return the number that is compared with the limit, or the check result if it was not computed."""
+        return Number(measurement.value, measurement.low, measurement.high)
 
     def breaks(self, value: float, limit: float) -> bool:
         """Whether a value is beyond the limit."""
@@ -145,6 +151,7 @@ class LimitRule(RuleKind):
         return self._compare(case, number) if isinstance(number, Number) else number
 
     def _compare(self, case: Case, number: Number) -> CheckResult:
+        """Compare a number with the limit."""
         observed, ends, details = number.value, (number.low, number.high), dict(number.details)
         if not all(map(math.isfinite, (observed, *ends))):
             return judge_infinite(case, min(ends, key=lambda end: self.breaks(end, case.limit)), **details)
@@ -163,7 +170,7 @@ class LimitRule(RuleKind):
         return judge_resamples(case, span) or self._prove(case, number, near, span, details)
 
     def _prove(self, case: Case, number: Number, near: float, span: Interval, details: dict[str, Any]) -> CheckResult:
-        """Whether the interval of the metric lies beyond the limit, too."""
+        """Fail if the metric's interval lies beyond the limit, too."""
         end = (span.high if self.lower else span.low) - number.null_mean + near - number.value
         if not math.isfinite(end):
             return case.decide(INCONCLUSIVE, Cause.NO_FINITE_INTERVAL, number.value, **details)
@@ -178,18 +185,12 @@ class ValueRule(LimitRule):
 
     name, key, needs = "value", "max_value", "value"
 
-    def find_number(self, case: Case, found: Measurement) -> Number:
-        return Number(found.value, found.low, found.high)
-
 
 class LeastRule(LimitRule):
     """The metric is at least the limit."""
 
     name, key, needs = "least", "min_value", "value"
     lower = True
-
-    def find_number(self, case: Case, found: Measurement) -> Number:
-        return Number(found.value, found.low, found.high)
 
 
 class ExcessRule(LimitRule):
@@ -201,31 +202,31 @@ class ExcessRule(LimitRule):
     def count_draws(self, limit: float | None, groups: int) -> int:
         return FIRST_DRAWS
 
-    def find_number(self, case: Case, found: Measurement) -> Number | CheckResult:
-        null = found.null
+    def find_number(self, case: Case, measurement: Measurement) -> Number | CheckResult:
+        null = measurement.null
         if null is None:
             return case.decide(INCONCLUSIVE, Cause.NO_NULL)
-        ends = found.low - null.mean, found.high - null.mean
+        ends = measurement.low - null.mean, measurement.high - null.mean
         return Number(null.excess, *ends, null.mean, {"draws": null.draws})
 
 
 class UpperRule(LimitRule):
-    """The upper end of the metric's interval is at most the limit."""
+    """The upper end of the metric's confidence interval is at most the limit."""
 
     name, key, needs = "upper", "max_upper", "interval"
     resampled = True
 
-    def find_number(self, case: Case, found: Measurement) -> Number | CheckResult:
-        span = found.interval
+    def find_number(self, case: Case, measurement: Measurement) -> Number | CheckResult:
+        span = measurement.interval
         if span is None:
             return case.decide(INCONCLUSIVE, Cause.NO_INTERVAL)
-        low, high = (span.high + end - found.value for end in (found.low, found.high))
+        low, high = (span.high + end - measurement.value for end in (measurement.low, measurement.high))
         details = {"confidence": span.confidence}
         return judge_resamples(case, span) or Number(span.high, low, high, details=details)
 
 
 class PValueRule(RuleKind):
-    """The p-value of the metric, by its null distribution, is at least the limit."""
+    """The p-value of the metric, from its null distribution, is at least the limit."""
 
     name, key, needs = "p_value", "min_p_value", "null"
 
@@ -233,16 +234,15 @@ class PValueRule(RuleKind):
         return PROBABILITY
 
     def check_limit(self, limit: float | None, metric: str) -> float:
-        if isinstance(limit, bool) or not isinstance(limit, Real):
-            raise TypeError(f"{option('limit')} must be a number; it is {limit!r}.")
-        if not 0 < limit < 1:
+        number = _require_number(limit)
+        if not 0 < number < 1:
             raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
-        if limit < LEAST_CHANCE:
+        if number < LEAST_PROBABILITY:
             raise ValueError(
-                f"{option('limit')} of a p-value must be at least {LEAST_CHANCE:g}, since it is measured by "
-                f"redrawn labels; it is {limit!r}."
+                f"{option('limit')} of a p-value must be at least {LEAST_PROBABILITY:g}, since it is measured with "
+                f"simulated labels; it is {limit!r}."
             )
-        return float(limit)
+        return float(number)
 
     def count_draws(self, limit: float | None, groups: int) -> int:
         return max(FIRST_DRAWS, math.ceil(groups / limit)) if limit else FIRST_DRAWS
@@ -258,21 +258,21 @@ class PValueRule(RuleKind):
             return case.decide(INCONCLUSIVE, Cause.NOT_FINITE)
         if exceeds(case.limit, observed):
             return case.decide(FAIL, Cause.BELOW_LIMIT, observed, **details)
-        # adjusting multiplies the smallest p-value by the number of groups
+        # k draws give p-values of 1 / (k + 1) and more, and adjusting multiplies the smallest by the number of groups
         smallest = min(null.adjusted / (null.draws + 1), 1.0)
         if not exceeds(case.limit, smallest):
-            needed = math.floor(null.adjusted / case.limit + 1e-9)
+            needed = math.floor(null.adjusted / case.limit + 1e-9)  # 1e-9: the quotient may round below an integer
             details |= {"draws": null.draws, "needed": needed}
             return case.decide(INCONCLUSIVE, Cause.TOO_FEW_RESAMPLES, observed, **details)
         return case.decide(PASS, Cause.WITHIN_LIMIT, observed, **details)
 
 
 class DifferenceRule(RuleKind):
-    """A limit of the difference from the baseline, judged by its whole interval."""
+    """A limit of the difference from the baseline, judged by its whole confidence interval."""
 
     needs = "difference"
     signed = resampled = True
-    open: ClassVar[CheckStatus]  # the answer if the interval lies on both sides of the limit
+    open: ClassVar[CheckStatus]  # the status if the interval contains the limit
 
     def check_metric(self, name: str) -> None:
         metric = find_metric(name)
@@ -283,23 +283,24 @@ class DifferenceRule(RuleKind):
             )
 
     def judge(self, case: Case) -> CheckResult:
-        found = case.difference
-        if found is None:
+        difference = case.difference
+        if difference is None:
             return case.decide(INCONCLUSIVE, Cause.NO_BASELINE)
-        if not all(map(math.isfinite, (found.difference, found.low, found.high))):
-            return judge_infinite(case, found.difference)
-        return judge_resamples(case, found) or self._compare(case, found)
+        if not all(map(math.isfinite, (difference.difference, difference.low, difference.high))):
+            return judge_infinite(case, difference.difference)
+        return judge_resamples(case, difference) or self._compare(case, difference)
 
-    def _compare(self, case: Case, found: Difference) -> CheckResult:
-        if case.metric is not None and case.metric.bad == "low":
-            found = replace(found, difference=-found.difference, low=-found.high, high=-found.low)
-        observed = found.difference
-        details = {"low": found.low, "high": found.high, "confidence": found.confidence}
-        if exceeds(found.low, case.limit):
+    def _compare(self, case: Case, difference: Difference) -> CheckResult:
+        """Compare the interval of a difference with the limit."""
+        observed, low, high = difference.difference, difference.low, difference.high
+        if case.metric is not None and case.metric.bad == "low":  # above 0 is worse for every metric
+            observed, low, high = -observed, -high, -low
+        details = {"low": low, "high": high, "confidence": difference.confidence}
+        if exceeds(low, case.limit):
             if not (case.rejected or case.overall):
                 return case.decide(INCONCLUSIVE, Cause.UNPROVEN, observed, **details)
             return case.decide(FAIL, Cause.ABOVE_LIMIT, observed, **details)
-        if not exceeds(found.high, case.limit):
+        if not exceeds(high, case.limit):
             return case.decide(PASS, Cause.WITHIN_LIMIT, observed, **details)
         return case.decide(self.open, Cause.INTERVAL_STRADDLES, observed, **details)
 
@@ -333,7 +334,7 @@ class DroppedRule(RuleKind):
         return case.decide(PASS, Cause.WITHIN_LIMIT, share, row_counts=row_counts)
 
 
-KINDS: dict[str, RuleKind] = {
+RULE_KINDS: dict[str, RuleKind] = {
     kind.name: kind
     for kind in (
         VerdictRule(),
@@ -350,16 +351,17 @@ KINDS: dict[str, RuleKind] = {
 
 
 def judge_infinite(case: Case, value: float, **details: Any) -> CheckResult:
-    """What is beyond every limit, as the log loss is if a prediction of exactly 0 or 1 is wrong, or is no number."""
-    definition = case.rule.definition
-    lower = isinstance(definition, LimitRule) and definition.lower
-    if math.isinf(value) and (value < 0) == lower:
+    """Judge a value that is not finite: beyond every limit, or not a number.
+
+    The log loss, for example, is infinite if a prediction of exactly 0 or 1 is wrong.
+    """
+    if math.isinf(value) and (value < 0) == case.rule.definition.lower:
         return case.decide(FAIL, Cause.INFINITE, value, **details)
     return case.decide(INCONCLUSIVE, Cause.NOT_FINITE, **details)
 
 
 def judge_resamples(case: Case, span: Interval | Difference) -> CheckResult | None:
-    """The answer if an interval's quantiles lie beyond its replicates."""
+    """Return "inconclusive" if an interval has too few resamples for its confidence; None if it has enough."""
     needed = count_needed(span.confidence)
     if span.resamples >= needed:
         return None
@@ -368,10 +370,13 @@ def judge_resamples(case: Case, span: Interval | Difference) -> CheckResult | No
 
 
 def count_needed(confidence: float) -> int:
-    """The fewest replicates that leave both tails of an interval outside of their extremes."""
-    return math.ceil(2 / (1 - confidence) - 1 - 1e-9)
+    """Return the fewest resamples whose extremes lie in the tails of an interval.
+
+    Of k resamples the smallest is the quantile 1 / (k + 1), which must be at most (1 - confidence) / 2.
+    """
+    return math.ceil(2 / (1 - confidence) - 1 - 1e-9)  # 1e-9: 1 - 0.95 is a little more than 0.05
 
 
 def exceeds(value: float, limit: float) -> bool:
-    """Whether a value is greater than a limit by more than rounding."""
+    """Whether a value is greater than a limit by more than a rounding error."""
     return value - limit > 1e-12 * max(1.0, abs(limit))

@@ -1,4 +1,4 @@
-"""The rules of a release gate, and the small TOML file they are kept in."""
+"""The rules of a release gate, and the TOML file that holds them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, get_args
 from truecal._errors import did_you_mean, option, point_to, speak_plainly
 from truecal._options import ScoreScale
 from truecal.data import Multiclass, Sampling
-from truecal.gate._kinds import KINDS, LEAST_CHANCE, Kind, Need, RuleKind
+from truecal.gate._kinds import LEAST_PROBABILITY, RULE_KINDS, KindName, Need, RuleKind
 from truecal.metrics import METRICS, Relative, Tolerance, Unit, as_tolerance, check_significance, find_metric
 from truecal.results import register
 
-LEVEL = 0.01  # of evidence, in a rule that names no other
-# the keys of a file that hold a limit, and the kind of rule that each makes
-LIMITS: dict[str, Kind] = {kind.key: kind.name for kind in KINDS.values() if kind.name != "verdict"}
+RULE_SIGNIFICANCE = 0.01  # of a rule that names no other
+# the keys of a file that hold a limit, and the kind of rule that each becomes
+LIMITS: dict[str, KindName] = {kind.key: kind.name for kind in RULE_KINDS.values() if kind.name != "verdict"}
 CHOICES = (
     "model",
     "segment",
@@ -33,8 +33,8 @@ CHOICES = (
     "allow_inconclusive",
 )
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
-LABELLING = ("negative_rate", "positive_rate", "label_noise")
-DATA = (*LABELLING, "cluster", "score_scale")  # the keys of [data]
+SAMPLING_KEYS = ("negative_rate", "positive_rate", "label_noise")
+DATA = (*SAMPLING_KEYS, "cluster", "score_scale")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
 
 
@@ -98,7 +98,7 @@ class Rule:
     ltce at most 15%
     """
 
-    kind: Kind
+    kind: KindName
     limit: float | None = None
     _: KW_ONLY
     metric: str = "ltce"
@@ -109,12 +109,12 @@ class Rule:
     threshold: float | None = None
     top: int | float | None = None
     tolerance: Tolerance | None = None
-    significance: float = LEVEL
+    significance: float = RULE_SIGNIFICANCE
     allow_inconclusive: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"`kind` must be one of {', '.join(get_args(Kind))}; it is {self.kind!r}.")
+        if self.kind not in RULE_KINDS:
+            raise ValueError(f"`kind` must be one of {', '.join(get_args(KindName))}; it is {self.kind!r}.")
         for name in ("metric", "model", "segment"):
             value = getattr(self, name)
             if not ((isinstance(value, str) and value) or (value is None and name == "segment")):
@@ -137,10 +137,10 @@ class Rule:
 
     def _check_choices(self) -> None:
         check_significance(self.significance)
-        if self.definition.resampled and self.significance < LEAST_CHANCE:
+        if self.definition.resampled and self.significance < LEAST_PROBABILITY:
             raise ValueError(
-                f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_CHANCE:g}, since "
-                f"its interval is measured by redrawn labels; it is {self.significance!r}."
+                f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_PROBABILITY:g}, "
+                f"since its interval is measured with resampled labels; it is {self.significance!r}."
             )
         if not isinstance(self.allow_inconclusive, bool):
             raise TypeError(f"{option('allow_inconclusive')} must be true or false; it is {self.allow_inconclusive!r}.")
@@ -157,22 +157,22 @@ class Rule:
 
     @property
     def definition(self) -> RuleKind:
-        """What rules of this kind need, and how they are judged."""
-        return KINDS[self.kind]
+        """The kind of the rule: what it needs, and how it is judged."""
+        return RULE_KINDS[self.kind]
 
     @property
     def unit(self) -> Unit:
-        """The unit of the limit: that of the named metric; without one for a metric of your own."""
+        """The unit of the limit: that of a named metric, none for a metric of your own."""
         return self.definition.unit(find_metric(self.metric))
 
     @property
     def each(self) -> bool:
-        """Whether it holds for each of several segments or classes."""
+        """Whether it applies to each of several segments or classes."""
         return self.segment is not None or self.multiclass == "classwise"
 
     @property
     def needs(self) -> Need:
-        """What must be there to judge by, such as "null" or "interval"."""
+        """What must be computed to judge it, such as "null" or "interval"."""
         return self.definition.needs
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     path : path
         The file.
     metrics : names
-        The metrics that a rule may name: those of `truecal.METRICS`, unless yours are others.
+        The metrics that a rule may name; by default those of `truecal.METRICS`.
 
     Examples
     --------
@@ -206,25 +206,25 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     >>> [str(rule) for rule in rules]
     ['no miscalibration', 'ltce at most 15%']
     """
-    place, known = os.fspath(path), list(metrics)
-    raw = _parse(place)
+    name, known = os.fspath(path), list(metrics)
+    raw = _parse_toml(name)
     for key in raw:
         if key not in ("rule", "data"):
             raise ValueError(
-                f"{place}: a file of rules holds tables [[rule]], and [data] for how rows got there; it holds "
-                f"`{key}`.\n\n{_add()}"
+                f"{name}: a file of rules holds tables [[rule]], and [data] for how rows got there; it holds "
+                f"`{key}`.\n\n{_show_example()}"
             )
     tables = raw.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        hint = "\n\nHint: write [[rule]] in double brackets." if isinstance(tables, dict) else f"\n\n{_add()}"
-        raise ValueError(f"{place}: `rule` must be a list of tables; it is {_shorten(tables)}.{hint}")
+        hint = "\n\nHint: write [[rule]] in double brackets." if isinstance(tables, dict) else f"\n\n{_show_example()}"
+        raise ValueError(f"{name}: `rule` must be a list of tables; it is {_shorten_repr(tables)}.{hint}")
     if not tables:
-        raise ValueError(f"{place}: a file of rules must hold at least one; it holds none.\n\n{_add()}")
-    return tuple(rule for i, table in enumerate(tables, 1) for rule in _rules(f"{place}, rule {i}", table, known))
+        raise ValueError(f"{name}: a file of rules must hold at least one; it holds none.\n\n{_show_example()}")
+    return tuple(rule for i, table in enumerate(tables, 1) for rule in _make_rules(f"{name}, rule {i}", table, known))
 
 
 def read_sampling(path: str | os.PathLike[str]) -> Sampling | None:
-    """Read how rows got their labels from the table `[data]` of a file of rules; None where it has none.
+    """Read the sampling from the table `[data]` of a file of rules; None if it has none.
 
     It may have `negative_rate`, `positive_rate` and `label_noise`, as in `truecal.read`.
 
@@ -237,7 +237,7 @@ def read_sampling(path: str | os.PathLike[str]) -> Sampling | None:
     ...     truecal.gate.read_sampling(path)
     Sampling(negative_rate=0.05)
     """
-    given = {name: value for name, value in _read_data(path).items() if name in LABELLING}
+    given = {key: value for key, value in _read_data(path).items() if key in SAMPLING_KEYS}
     if not given:
         return None
     try:
@@ -248,55 +248,55 @@ def read_sampling(path: str | os.PathLike[str]) -> Sampling | None:
 
 
 def read_cluster(path: str | os.PathLike[str]) -> str | None:
-    """Read the column of customers, patients or documents from the table `[data]` of a file of rules; None where it
-    names none."""
-    found = _read_data(path).get("cluster")
-    if found is not None and not (isinstance(found, str) and found):
-        raise ValueError(f"{os.fspath(path)}: `cluster` must name a column; it is {_shorten(found)}.")
-    return found
+    """Read the cluster column from the table `[data]` of a file of rules; None if it names none."""
+    cluster = _read_data(path).get("cluster")
+    if cluster is not None and not (isinstance(cluster, str) and cluster):
+        raise ValueError(f"{os.fspath(path)}: `cluster` must name a column; it is {_shorten_repr(cluster)}.")
+    return cluster
 
 
 def read_scale(path: str | os.PathLike[str]) -> ScoreScale | None:
-    """Read what scores are from the table `[data]` of a file of rules: "probability", "percent" or "logit"; None where
-    it does not say."""
-    found: ScoreScale | None = _read_data(path).get("score_scale")
-    if found is not None and found not in get_args(ScoreScale):
+    """Read the scale of scores from the table `[data]` of a file of rules; None if it names none."""
+    scale: ScoreScale | None = _read_data(path).get("score_scale")
+    if scale is not None and scale not in get_args(ScoreScale):
         known = ", ".join(f'"{name}"' for name in get_args(ScoreScale))
-        raise ValueError(f"{os.fspath(path)}: `score_scale` must be one of {known}; it is {_shorten(found)}.")
-    return found
+        raise ValueError(f"{os.fspath(path)}: `score_scale` must be one of {known}; it is {_shorten_repr(scale)}.")
+    return scale
 
 
 def _read_data(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The table `[data]` of a file of rules."""
-    place = os.fspath(path)
-    table = _parse(place).get("data", {})
+    """Return the table `[data]` of a file of rules; raise an error for unknown keys."""
+    name = os.fspath(path)
+    table = _parse_toml(name).get("data", {})
     unknown = [key for key in table if key not in DATA] if isinstance(table, dict) else [table]
     if unknown:
         raise ValueError(
-            f"{place}: [data] is a table of {', '.join(DATA)}; it has {_shorten(unknown[0])}."
+            f"{name}: [data] is a table of {', '.join(DATA)}; it has {_shorten_repr(unknown[0])}."
             f"{did_you_mean(unknown[0], DATA)}"
         )
     return dict(table)
 
 
-def _parse(place: str) -> dict[str, Any]:
+def _parse_toml(path: str) -> dict[str, Any]:
+    """Read a TOML file."""
     try:
-        text = Path(place).read_text(encoding="utf-8-sig")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"The file of rules {place!r} must exist; it does not.") from error
+        raise FileNotFoundError(f"The file of rules {path!r} must exist; it does not.") from error
     except OSError as error:
-        raise type(error)(f"The file of rules {place!r} must be readable; it is not: {error.strerror}.") from error
+        raise type(error)(f"The file of rules {path!r} must be readable; it is not: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{place}: a file of rules must be TOML, in UTF-8; byte {error.start} is not.") from error
+        raise ValueError(f"{path}: a file of rules must be TOML, in UTF-8; byte {error.start} is not.") from error
     except ValueError as error:  # a zero byte in the path
-        raise ValueError(f"The file of rules {place!r} must exist; it is no path.") from error
+        raise ValueError(f"The file of rules {path!r} must exist; it is no path.") from error
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: a file of rules must be TOML; it is not: {error}.\n\n{_add()}") from error
+        raise ValueError(f"{path}: a file of rules must be TOML; it is not: {error}.\n\n{_show_example()}") from error
 
 
-def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable[Rule]:
+def _make_rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable[Rule]:
+    """Make the rules of one `[[rule]]`; `place` names it in error messages."""
     for key in table:
         if key not in KEYS:
             error = ValueError(
@@ -311,31 +311,30 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
         )
         raise point_to("gate.md", error)
     if table.get("verdict", True) is not True:
-        raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten(table['verdict'])}.")
+        raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten_repr(table['verdict'])}.")
     metric = table.get("metric", "ltce")
     if metric not in metrics and find_metric(metric) is None:
         raise ValueError(
             f"{place}: `metric` must be one of {', '.join(metrics)}, or net_benefit@0.05 for that threshold; it is "
-            f"{_shorten(metric)}.{did_you_mean(metric, metrics)}"
+            f"{_shorten_repr(metric)}.{did_you_mean(metric, metrics)}"
         )
     for key in kinds:
-        what = {key: table[key] for key in CHOICES if key in table}
-        what |= (
-            {"kind": "verdict"} if key == "verdict" else {"kind": LIMITS[key], "limit": table[key], "metric": metric}
-        )
+        choices = {name: table[name] for name in CHOICES if name in table}
+        if key != "verdict":
+            choices |= {"limit": table[key], "metric": metric}
         try:
             with speak_plainly():
-                if "tolerance" in what:
-                    what["tolerance"] = read_tolerance(what["tolerance"])
-                rule = Rule(**what)
+                if "tolerance" in choices:
+                    choices["tolerance"] = read_tolerance(choices["tolerance"])
+                rule = Rule(LIMITS.get(key, "verdict"), **choices)
         except (TypeError, ValueError) as error:
-            # the limit's key is the file's word for it
+            # in the file, the limit has the name of its key
             raise ValueError(f"{place}: {str(error).replace('`limit`', f'`{key}`', 1)}") from error
         yield rule
 
 
 def read_tolerance(given: object) -> Tolerance | None:
-    """A tolerance as files and command lines have it: a number, or a share of the prediction such as "10%".
+    """Read a tolerance of a file or a command line: a number, or a share of the prediction such as "10%".
 
     Examples
     --------
@@ -352,10 +351,10 @@ def read_tolerance(given: object) -> Tolerance | None:
         ) from error
 
 
-def _add() -> str:
+def _show_example() -> str:
     return f"Hint: the smallest file of rules is\n{EXAMPLE}"
 
 
-def _shorten(value: object) -> str:
+def _shorten_repr(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

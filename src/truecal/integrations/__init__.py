@@ -1,6 +1,6 @@
-"""truecal in what people already run: pytest, MLflow, torchmetrics, LightGBM, XGBoost.
+"""Integrations with pytest, MLflow, torchmetrics, LightGBM and XGBoost.
 
-Each library is imported only by the part that needs it.
+Each library is imported only by the integration that needs it.
 """
 
 from typing import TYPE_CHECKING, Any

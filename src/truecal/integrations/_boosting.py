@@ -1,6 +1,6 @@
-"""Calibration while trees are boosted: logged, and never a reason to stop.
+"""Log calibration while trees are boosted, without early stopping.
 
-Values of calibration are steps and go up and down while log loss still falls; early stopping would stop on them.
+Calibration metrics go up and down while log loss still falls; early stopping on them would stop too soon.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Predict = Callable[[Any], Any]
 
 
 class BoostingLog:
-    """Metrics of held-out rows, every few rounds of LightGBM or XGBoost.
+    """Log metrics of held-out rows every few rounds of LightGBM or XGBoost.
 
     Give it as a callback to `lightgbm.train`, and its `xgboost()` to `xgboost.train`.
 
@@ -26,9 +26,9 @@ class BoostingLog:
     y_true : column of labels
         0 and 1.
     metrics : names, or mapping of names to metrics
-        What is logged, as `truecal.evaluate` takes it.
+        The metrics that are logged, as in `truecal.evaluate`.
     every : int
-        So many rounds apart.
+        The number of rounds between evaluations.
     log : callable, optional
         Called with a line of text, such as `print` or a logger's `info`.
 
@@ -64,23 +64,24 @@ class BoostingLog:
         self._metrics = choose(metrics, None, PointwiseTest())
 
     def __call__(self, env: Any) -> None:
-        """Look, as LightGBM calls it."""
-        self._look(env.iteration, env.model.predict)
+        """Evaluate the model after a round, as LightGBM calls it."""
+        self._evaluate_round(env.iteration, env.model.predict)
 
     def xgboost(self) -> Any:
-        """The callback for XGBoost, which adds to this history."""
+        """Return the callback for XGBoost, which adds to this history."""
         import xgboost
 
         outer = self
 
         class Callback(xgboost.callback.TrainingCallback):  # type: ignore[misc]
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-                outer._look(epoch, model.predict)
+                outer._evaluate_round(epoch, model.predict)
                 return False  # never stop
 
         return Callback()
 
-    def _look(self, number: int, predict: Predict) -> None:
+    def _evaluate_round(self, number: int, predict: Predict) -> None:
+        """Evaluate every few rounds, and log the values."""
         if (number + 1) % self._every:
             return
         result = evaluate(self._labels, predict(self._data), self._metrics, null_draws=0)
@@ -88,5 +89,5 @@ class BoostingLog:
         values = {name: result[name] for name in self._metrics}
         self.history.append({"round": number + 1, "status": result.verdict.status, **values})
         if self._log is not None:
-            told = ", ".join(f"{name} {metric.format(values[name])}" for name, metric in self._metrics.items())
-            self._log(f"[{number + 1}] {told}: {result.verdict.status}")
+            text = ", ".join(f"{name} {metric.format(values[name])}" for name, metric in self._metrics.items())
+            self._log(f"[{number + 1}] {text}: {result.verdict.status}")

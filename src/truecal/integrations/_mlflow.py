@@ -1,4 +1,4 @@
-"""MLflow: an evaluator that `mlflow.models.evaluate` finds by itself, metrics for it, and results in a run."""
+"""MLflow: an evaluator for `mlflow.models.evaluate`, metrics for it, and results logged to a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from truecal.results import Result
 
 
 def mlflow_metric(name: str = "ltce") -> EvaluationMetric:
-    """A metric of truecal for `extra_metrics` of `mlflow.models.evaluate`; predictions are probabilities.
+    """Return a metric for `extra_metrics` of `mlflow.models.evaluate`; predictions are probabilities.
 
     Examples
     --------
@@ -36,9 +36,9 @@ def mlflow_metric(name: str = "ltce") -> EvaluationMetric:
 
 
 def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
-    """Log a result to the active run: numbers as metrics, the verdict as a tag, the report and the picture as files.
+    """Log a result to the active run: numbers as metrics, the verdict as a tag, the report and the plot as files.
 
-    Returns the metrics that were logged.
+    Return the metrics, of which finite ones are logged.
 
     Examples
     --------
@@ -51,20 +51,20 @@ def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
     """
     verdict = result.verdict
     assert verdict is not None
-    found = {f"{prefix}/{name}": float(result[name]) for name in result.metrics}
-    found |= {f"{prefix}/verdict_p": verdict.p_value, f"{prefix}/observed_over_expected": verdict.ratio}
-    mlflow.log_metrics({name: value for name, value in found.items() if np.isfinite(value)})
+    metrics = {f"{prefix}/{name}": float(result[name]) for name in result.metrics}
+    metrics |= {f"{prefix}/verdict_p": verdict.p_value, f"{prefix}/observed_over_expected": verdict.ratio}
+    mlflow.log_metrics({name: value for name, value in metrics.items() if np.isfinite(value)})
     mlflow.set_tag(f"{prefix}.verdict", verdict.status)
     with tempfile.TemporaryDirectory() as folder:
         report(result, Path(folder) / "report.html")
         save(Path(folder) / "calibration.png", "calibration", result)
         (Path(folder) / "result.json").write_text(result.to_json(), encoding="utf-8")
         mlflow.log_artifacts(folder, prefix)
-    return found
+    return metrics
 
 
 class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
-    """What `mlflow.models.evaluate(..., evaluators="truecal")` runs: probabilities in, numbers, report and picture out.
+    """The evaluator of `mlflow.models.evaluate(..., evaluators="truecal")`, which logs a result of probabilities.
 
     `evaluator_config` takes options of `truecal.evaluate`, such as `sampling`, and `pos_label`.
 
@@ -77,7 +77,7 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
 
     @classmethod
     def can_evaluate(cls, *, model_type: str, evaluator_config: Any, **kwargs: Any) -> bool:
-        """Classifiers, and predictions at hand."""
+        """Return whether the model is a classifier, or predictions are given without a model."""
         return model_type in ("classifier", None)
 
     def evaluate(
@@ -89,10 +89,10 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
         model: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Evaluate, and log to the run."""
+        """Evaluate probabilities, and log the result to the run."""
         predicted = dataset.predictions_data if model is None else model.predict(dataset.features_data)
         p = np.asarray(predicted, dtype=np.float64)
         result = evaluate(np.asarray(dataset.labels_data), p, **(evaluator_config or {}))
         with mlflow.start_run(run_id=run_id, nested=mlflow.active_run() is not None):
-            found = log_result(result)
-        return EvaluationResult(metrics=found, artifacts={}, run_id=run_id)
+            metrics = log_result(result)
+        return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)

@@ -1,4 +1,4 @@
-"""An assertion for tests of a model, with the verdict where it fails."""
+"""An assertion for tests of a model, which shows the check results if it fails."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def assert_calibrated(
     pos_label: Any = None,
     **options: Any,
 ) -> None:
-    """Raise an AssertionError unless predictions pass the gate; it says what was found, and where.
+    """Raise an AssertionError, with the check results, unless predictions pass the gate.
 
     Parameters
     ----------
     y_true, y_prob : columns of values
-        Labels and predicted probabilities of the positive one.
+        Labels and predicted probabilities of the positive label.
     rules : path or rules, optional
-        As `truecal.check` takes them; by default the verdict must be "consistent".
+        As in `truecal.check`; by default the verdict must be "consistent".
     allow_inconclusive : bool
-        Whether too few rows to tell are let through, without `rules`.
+        Whether an inconclusive verdict passes; only without `rules`.
     pos_label : optional
         The positive label; every other one is negative.
     options
-        Those of `truecal.check`.
+        The options of `truecal.check`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def assert_calibrated(
     """
     __tracebackhide__ = True  # pytest shows the caller
     if rules is not None and allow_inconclusive:
-        raise TypeError("`allow_inconclusive` must be left out where `rules` are given: each rule says it itself.")
+        raise TypeError("`allow_inconclusive` must be left out if `rules` are given: each rule has its own.")
     if rules is None:
         rules = [Rule("verdict", allow_inconclusive=allow_inconclusive)]
     tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label)

@@ -1,4 +1,4 @@
-"""Calibration as a metric of torchmetrics: counts in cells, which add over batches and processes."""
+"""A calibration metric for torchmetrics: counts in cells, which are summed over batches and processes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from truecal.data import Tally
 from truecal.metrics import PointwiseTest, choose
 from truecal.results import Result
 
-BITS = 11  # of a score's fraction: scores of a cell differ by less than one in 2,048
-LOWEST = 40  # scores below 2^-40, or above 1 - 2^-40, share a cell
-HALF = LOWEST << BITS  # cells on either side of 1/2
+FRACTION_BITS = 11  # leading bits of a score's fraction: scores of a cell differ by less than one in 2,048
+LOWEST_EXPONENT = 40  # scores below 2^-40, or above 1 - 2^-40, share a cell
+HALF_CELLS = LOWEST_EXPONENT << FRACTION_BITS  # cells on either side of 1/2
 
 
 class CalibrationMetric(Metric):  # type: ignore[misc]
     """A calibration metric of probabilities and labels, on counts in 163,840 cells.
 
-    States are sums, so any number of batches and processes give what one would. Within a cell the mean score stands for
-    all; what that changes is below 0.05% of a score.
+    States are sums, so the value does not depend on the number of batches and processes. The mean score of a cell
+    replaces its scores, which changes a score by less than 0.05%.
 
     Parameters
     ----------
     metric : str
-        The metric that `compute` gives, by its name.
+        The name of the metric that `compute` returns.
     options
-        Those of torchmetrics' `Metric`.
+        The options of torchmetrics' `Metric`.
 
     Examples
     --------
@@ -48,11 +48,11 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
         super().__init__(**options)
         ((self.metric, self._measure),) = choose([metric], None, PointwiseTest()).items()
         for name, kind in (("n", torch.int64), ("pos", torch.int64), ("total", torch.float64)):
-            self.add_state(name, default=torch.zeros(2 * HALF, dtype=kind), dist_reduce_fx="sum")
+            self.add_state(name, default=torch.zeros(2 * HALF_CELLS, dtype=kind), dist_reduce_fx="sum")
 
     @property
     def higher_is_better(self) -> bool | None:
-        """Whether larger values are better; None where both sides are bad."""
+        """Whether larger values are better; None if the optimum lies between bad values."""
         return {"high": False, "low": True}.get(self._measure.bad)
 
     def update(self, preds: torch.Tensor, target: torch.Tensor) -> None:
@@ -64,28 +64,29 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
             raise ValueError("`preds` must be probabilities in [0, 1]; some are not.\n\nHint: torch.sigmoid(logits).")
         if not bool(((y == 0) | (y == 1)).all()):
             raise ValueError("`target` must be 0 or 1; some labels are not.")
-        cell = _find_cells(p)
+        cell = _locate_cells(p)
         self.n.index_add_(0, cell, torch.ones_like(y))
         self.pos.index_add_(0, cell, y)
         self.total.index_add_(0, cell, p)
 
     def compute(self) -> torch.Tensor:
-        """The metric's value."""
+        """Return the metric's value."""
         return torch.tensor(self.result(null_draws=0)[self.metric], dtype=torch.float64)
 
     def result(self, **options: Any) -> Result:
-        """The result of this process's rows, with its verdict; options are those of `truecal.evaluate`."""
-        there = self.n > 0
-        n, pos = self.n[there].cpu().numpy(), self.pos[there].cpu().numpy()
-        score = (self.total[there].cpu().numpy() / n).clip(0, 1)
+        """Return the result of this process's rows, with its verdict; options are those of `truecal.evaluate`."""
+        nonempty = self.n > 0
+        n, pos = self.n[nonempty].cpu().numpy(), self.pos[nonempty].cpu().numpy()
+        score = (self.total[nonempty].cpu().numpy() / n).clip(0, 1)  # a mean may round to just above 1
         order = np.argsort(score, kind="stable")
-        found: Result = evaluate(Tally(score[order], n[order], pos[order]), metrics=[self.metric], **options)
-        return found
+        result: Result = evaluate(Tally(score[order], n[order], pos[order]), metrics=[self.metric], **options)
+        return result
 
 
-def _find_cells(p: torch.Tensor) -> torch.Tensor:
-    """The cell of each score, by the leading bits of its distance from the nearer end."""
+def _locate_cells(p: torch.Tensor) -> torch.Tensor:
+    """Return the cell of each score, by the leading bits of its distance from the nearer of 0 and 1."""
     upper = p > 0.5
-    near = torch.where(upper, 1 - p, p).clamp(min=2.0**-LOWEST)
-    lead = (near.view(torch.int64) >> (52 - BITS)) - ((1023 - LOWEST) << BITS)
-    return lead.clamp(0, HALF - 1) + HALF * upper
+    near = torch.where(upper, 1 - p, p).clamp(min=2.0**-LOWEST_EXPONENT)
+    # a float64 has 52 bits of fraction and an exponent with a bias of 1023
+    lead = (near.view(torch.int64) >> (52 - FRACTION_BITS)) - ((1023 - LOWEST_EXPONENT) << FRACTION_BITS)
+    return lead.clamp(0, HALF_CELLS - 1) + HALF_CELLS * upper

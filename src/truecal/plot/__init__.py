@@ -1,4 +1,4 @@
-"""Pictures of results, by matplotlib or as SVG; they compute nothing."""
+"""Plots of results, by matplotlib or as SVG; they compute nothing."""
 
 from truecal._lazy import lazy_names as _open
 

@@ -1,7 +1,7 @@
-"""The probability axis of a picture: its ends, its ticks, and what is shown at its margins.
+"""The probability axis of a plot: its ends, its ticks, and what is shown at its margins.
 
 A logit axis shows the middle 90% of the predictions and all numbers of the bins. The few predictions nearer to 0 or 1
-could take most of the picture. If leaving them out saves a decade of odds or more, they are counted at the margin, as
+could take most of the plot. If leaving them out saves a decade of odds or more, they are counted at the margin, as
 exact zeros and ones are.
 
 Both renderers use this axis.
@@ -21,8 +21,8 @@ from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores
 
 Scale = Literal["linear", "logit"]
 TAIL = 0.05  # the share of predictions, at either end, that may lie beyond a logit axis
-LARGE = 0.01  # the share of predictions from which on the mean of a bin is always on the axis
-MARGIN = 0.06  # the share of the axis between the last prediction in its place and those at the margin
+LARGE_BIN = 0.01  # the share of predictions of a bin whose mean is always on the axis
+MARGIN = 0.06  # the share of the axis between the last prediction drawn to scale and those at the margin
 _DECADES = [10.0**-i for i in range(1, 10)]
 _TICKS = [0.5, *_DECADES[:1], *(1 - p for p in _DECADES[:1]), *_DECADES[1:], *(1 - p for p in _DECADES[1:])]
 _MORE = [0.2, 0.8, 0.05, 0.02, 0.3, 0.7, 0.95, 0.98, 0.4, 0.6, 0.005, 0.002, 0.995, 0.998]
@@ -32,8 +32,7 @@ _MORE = [0.2, 0.8, 0.05, 0.02, 0.3, 0.7, 0.95, 0.98, 0.4, 0.6, 0.005, 0.002, 0.9
 class Axis:
     """A probability axis from `low` to `high`.
 
-    On the logit scale predictions from `first` to `last` are in their place; those beyond are drawn at `low` and
-    `high`.
+    On the logit scale predictions from `first` to `last` are drawn to scale, those beyond at `low` and `high`.
     """
 
     logit: bool
@@ -45,11 +44,11 @@ class Axis:
     labels: tuple[str, ...]
 
     def place(self, p: Floats | float) -> Floats:
-        """Return where probabilities are drawn: inside the axis."""
+        """Return the positions of probabilities, inside the axis."""
         return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
 
     def halve(self, left: Floats, right: Floats) -> Floats:
-        """Return the middles of ranges, on the scale of the axis."""
+        """Return the middles of intervals, on the scale of the axis."""
         if not self.logit:
             return np.asarray((left + right) / 2)
         return np.asarray(1 / (1 + np.exp(-(log_odds(left) + log_odds(right)) / 2)))
@@ -61,12 +60,12 @@ class Axis:
 
 
 class Margin(NamedTuple):
-    """The predictions beyond one end of a logit axis: how many, in words, and how many are rejected.
+    """The predictions beyond one end of a logit axis: their number, texts, and the numbers of rejected ones.
 
     `bins` are the bins with such predictions; their bar extends from `left` to `right`.
     """
 
-    place: float
+    position: float
     left: float
     right: float
     n: int
@@ -98,7 +97,7 @@ def choose_scale(results: Iterable[Result], metric: str | None, scale: Scale | N
 
 
 def get_table(result: Result, metric: str | None) -> BinTable:
-    """The bins of a metric; of the one that diagrams show if none is named."""
+    """Return the bins of a metric, by default of the one that diagrams show."""
     metric = result.pictured if metric is None else metric
     if metric not in result.tables:
         known = ", ".join(result.tables) or "none, as no metric of the result has bins"
@@ -107,7 +106,7 @@ def get_table(result: Result, metric: str | None) -> BinTable:
 
 
 def get_shapes(result: Result, metric: str | None, logit: bool) -> tuple[Scores, Histogram, Outline]:
-    """What a result carries for its pictures."""
+    """Return the scores, the histogram and the outlines of bins that a result holds for its plots."""
     name = result.pictured if metric is None else metric
     if result.scores is None or name not in result.shapes:
         raise ValueError("`result` must hold the data for pictures; this one was made without. Evaluate again.")
@@ -143,7 +142,7 @@ def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]
     nonempty = np.flatnonzero(table.n > 0)
     inner = stretch(axis.low, axis.high, True, -0.5 * MARGIN)
     margins = []
-    for exact, value, place, ends, cells, bins, sides, word in (
+    for exact, value, position, ends, cells, bins, sides, word in (
         (scores.zeros, 0, axis.low, (axis.low, inner[0]), histogram.edges[1:] <= axis.first,
          outline.low < axis.first, outline.zeros.tolist(), f"<{_format_decade(axis.first)}"),
         (scores.ones, 1, axis.high, (inner[1], axis.high), histogram.edges[:-1] >= axis.last,
@@ -154,7 +153,7 @@ def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]
             words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
             rejected = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
             owners = np.union1d(np.flatnonzero(bins), nonempty[[-value]] if exact else [])
-            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
+            margins.append(Margin(position, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
     return margins
 
 
@@ -169,7 +168,7 @@ def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None,
         scores, histogram, outline = get_shapes(result, metric, logit)
         seen.append(np.array([0.0] * (scores.zeros > 0) + [1.0] * (scores.ones > 0)))
         seen += [table.accepted_low, table.accepted_high] if wide else [table.rate_low, table.rate_high]
-        seen += [table.rate, table.mean[table.n >= LARGE * result.n]]
+        seen += [table.rate, table.mean[table.n >= LARGE_BIN * result.n]]
         whole.append(histogram.edges[[0, -1]])
         seen.append(_trim_tails(histogram) if logit else np.concatenate([histogram.edges, outline.low, outline.high]))
     values = np.concatenate(seen)

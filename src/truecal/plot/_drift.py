@@ -8,29 +8,18 @@ import numpy as np
 
 from truecal.data import Floats
 from truecal.metrics import format_name
+from truecal.plot._marks import DARK, GREY, INK, SKY, Areas, AxisSpec, Lines, Mark, Panel, Picture, Points, Spans
 from truecal.plot._pictures import (
-    DARK,
-    GREY,
-    INK,
     MANY_WINDOWS,
-    SKY,
-    Areas,
-    AxisSpec,
-    Lines,
-    Mark,
-    Panel,
-    Picture,
-    Points,
-    Spans,
     find_edges,
     find_runs,
     fit_from_zero,
-    make_factor_ticks,
-    make_time_ruler,
+    make_ratio_ticks,
+    make_time_axis,
     place_times,
     point_beyond,
 )
-from truecal.plot._ratios import SIDES, find_reach, name_side
+from truecal.plot._ratios import SIDE_MARKERS, find_reach, name_side
 from truecal.results import DriftTable, PeriodStatus
 from truecal.words import (
     BASE_RATES,
@@ -43,7 +32,7 @@ from truecal.words import (
 )
 
 CUT_OFF = "few rows: may be cut off"
-MARKS = SIDES | {PeriodStatus.PENDING: (GREY, "o")}
+PERIOD_MARKERS = SIDE_MARKERS | {PeriodStatus.PENDING: (GREY, "o")}
 
 
 def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
@@ -53,24 +42,24 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
     lower = _draw_rates(table, x, half)
     pending = find_runs(x, half, ~table.complete)
     if pending:
-        starts, stops = (np.array(part) for part in zip(*pending, strict=True))
+        starts, stops = (np.array(ends) for ends in zip(*pending, strict=True))
         for marks, label in ((upper, str(PeriodStatus.PENDING)), (lower, "")):
             marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
-    ruler = make_time_ruler(table.period, table.every, table.names)
-    above = AxisSpec((-reach, reach), "observed / expected", *make_factor_ticks(reach), grid=True)
+    time = make_time_axis(table.period, table.every, table.names)
+    above = AxisSpec((-reach, reach), "observed / expected", *make_ratio_ticks(reach), grid=True)
     below = AxisSpec(fit_from_zero(100 * table.mean, 100 * table.prevalence), f"% {table.outcome}", grid=True)
     panels = (
-        Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
-        Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
+        Panel(replace(time, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
+        Panel(time, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
     )
     label, change = label_drift(table), describe_change_point(table)
-    finding = ". ".join(filter(None, [f"{label[0].upper()}{label[1:]}", change]))
+    summary = ". ".join(filter(None, [f"{label[0].upper()}{label[1:]}", change]))
     heading = "\n".join(filter(None, [title, count_periods(table)]))
-    return Picture(panels, (9, 5.6), heading, finding=finding)
+    return Picture(panels, (9, 5.6), heading, summary=summary)
 
 
 def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark], float]:
-    """The ratio of each period with its interval, on a scale of factors, and how far that reaches."""
+    """Return the marks of each period's ratio with its interval, and the reach of the axis."""
     texts, thin = describe_each_period(table), 0.7 if len(table) > MANY_WINDOWS else 1.2
     with np.errstate(divide="ignore"):
         value, low, high = (np.log(np.maximum(c, 0.0)) for c in (table.ratio, table.ratio_low, table.ratio_high))
@@ -84,7 +73,7 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
         marks.append(Areas(around, [np.array([-1, -1, 1, 1]) * reach] * len(around), SKY, "baseline", alpha=0.15))
     line = np.array([[x[0] - 1.5 * half, x[-1] + 1.5 * half]])
     marks.append(Lines(line, np.zeros((1, 2)), INK, "_as predicted", width=1.2))
-    for side, (colour, marker) in MARKS.items():
+    for side, (colour, marker) in PERIOD_MARKERS.items():
         at = np.flatnonzero((sides == side) & ~np.isnan(value))
         if len(at):
             ends = np.clip(np.stack([low[at], high[at]], 1), -reach, reach)
@@ -100,7 +89,7 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
 
 
 def _draw_rates(table: DriftTable, x: Floats, half: float) -> list[Mark]:
-    """The base rate of each period beside the mean prediction."""
+    """Return the marks of base rates and mean predictions."""
     runs = find_runs(x, half)
     edges = [find_edges(x[begin:end], half) for begin, end in runs]
     means = [np.repeat(100 * table.mean[begin:end], 2) for begin, end in runs]

@@ -1,4 +1,4 @@
-"""The kinds of pictures, by name."""
+"""The kinds of plots, by name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from truecal._errors import did_you_mean, option
 from truecal._options import PICTURES as NAMES
 from truecal._options import check_names
 from truecal.plot._drift import picture_drift
+from truecal.plot._marks import Picture
 from truecal.plot._metrics import picture_comparison, picture_metrics
 from truecal.plot._monitor import picture_monitor
 from truecal.plot._pictures import (
-    Picture,
     picture_binnings,
     picture_calibration,
     picture_models,
@@ -23,7 +23,7 @@ from truecal.plot._pictures import (
 )
 from truecal.plot._ratios import picture_classes, picture_segments, picture_slices
 
-PICTURES: dict[str, Callable[..., Picture]] = {
+MAKERS: dict[str, Callable[..., Picture]] = {
     "calibration": picture_calibration,
     "test_reliability": picture_test_reliability,
     "reliability": picture_reliability,
@@ -39,12 +39,12 @@ PICTURES: dict[str, Callable[..., Picture]] = {
     "recalibration": picture_recalibration,
     "power": picture_power,
 }
-check_names(PICTURES, NAMES)
+check_names(MAKERS, NAMES)
 
 
 def make_picture(kind: str, *data: Any, **options: Any) -> Picture:
-    """Make the picture of a kind, with the options of the function of that name."""
-    if kind not in PICTURES:
-        known = ", ".join(PICTURES)
-        raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, PICTURES)}")
-    return PICTURES[kind](*data, **options)
+    """Make the plot of a kind, with the options of the function of that name."""
+    if kind not in MAKERS:
+        known = ", ".join(MAKERS)
+        raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, MAKERS)}")
+    return MAKERS[kind](*data, **options)

@@ -1,6 +1,6 @@
-"""Draw pictures with matplotlib: the public functions, and how each mark is drawn.
+"""Draw plots with matplotlib: the public functions, and how each mark is drawn.
 
-A picture of several panels draws inside the given axes, whose own frame is hidden. The user's rcParams are never
+A plot of several panels is drawn inside the given axes, whose own frame is hidden. The user's rcParams are never
 changed.
 """
 
@@ -24,19 +24,8 @@ from truecal.analysis import Monitor
 from truecal.data import Floats
 from truecal.plot._axis import Scale
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import (
-    DARK,
-    AxisSpec,
-    Bars,
-    Lines,
-    Mark,
-    Note,
-    Panel,
-    Picture,
-    Points,
-    Spans,
-    Style,
-)
+from truecal.plot._marks import DARK, Annotation, AxisSpec, Bars, Lines, Mark, Panel, Picture, Points, Spans
+from truecal.plot._pictures import Style
 from truecal.plot._style import apply_style, find_fonts
 from truecal.results import ClassTable, Comparison, DriftTable, GroupTable, Recalibration, Result, SliceTable
 
@@ -71,7 +60,7 @@ class ReliabilityAxes(NamedTuple):
 
 
 class MonitorAxes(NamedTuple):
-    """The axes of the picture of a monitor: the evidence, and below it positives.
+    """The axes of the plot of a monitor: the evidence, and below it positives.
 
     Examples
     --------
@@ -85,7 +74,7 @@ class MonitorAxes(NamedTuple):
 
 
 class RecalibrationAxes(NamedTuple):
-    """The axes of the picture of a recalibration: observed against predicted before and after.
+    """The axes of the plot of a recalibration: observed against predicted before and after.
 
     Examples
     --------
@@ -99,7 +88,7 @@ class RecalibrationAxes(NamedTuple):
 
 
 class DriftAxes(NamedTuple):
-    """The axes of a drift picture.
+    """The axes of a drift plot: observed over expected, and the base rate.
 
     Examples
     --------
@@ -161,9 +150,9 @@ def test_reliability(
     title: str | None = None,
     ax: Any = None,
 ) -> DiagramAxes:
-    """Draw the test-based reliability diagram of a metric's bins: by default TCE's, or those of the first metric that
-    tests each prediction in its bin.
+    """Draw the test-based reliability diagram of a metric's bins.
 
+    The bins are by default TCE's, or those of the first metric that tests each prediction in its bin.
     Each bin has a violin of its predictions, its observed rate as a line, and a band of the predictions that the test
     accepts: predictions outside the band are rejected. Below are the sizes of bins, with the rejected predictions in
     front; to the right all predictions.
@@ -234,9 +223,10 @@ def models(
 
 
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
-    """Draw the metrics of models: values marked by the model's verdict, confidence intervals as lines, and the mean
-    if calibrated as grey bars. Rejected shares, gaps and largest gaps have a panel each; of several models the worst
-    is the first row of each metric.
+    """Draw the metrics of models, with confidence intervals as lines and the mean if calibrated as grey bars.
+
+    Values are marked by the model's verdict. Rejected shares, gaps and largest gaps have a panel each; of several
+    models the worst is the first row of each metric.
 
     Examples
     --------
@@ -249,8 +239,9 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
 
 
 def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -> list[Any]:
-    """Draw the differences of two models, as `compare` finds them, with their intervals; diamonds are significant.
-    Each unit has a panel.
+    """Draw the differences of two models with their confidence intervals, in a panel for each unit.
+
+    Diamonds are significant differences.
 
     Examples
     --------
@@ -278,8 +269,9 @@ def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
 
 
 def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the groups that a search found to be miscalibrated, the largest loss first: observed over expected with
-    intervals, and their rows. Blue triangles up are too low, orange-red ones down too high.
+    """Draw observed over expected of miscalibrated slices with intervals, the largest loss first.
+
+    Predictions of blue triangles (up) are too low, those of orange-red ones (down) too high.
 
     Examples
     --------
@@ -298,15 +290,16 @@ def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax:
     --------
     >>> import truecal
     >>> y, p = ["cat", "dog", "bird"] * 50, [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]] * 50
-    >>> found = truecal.evaluate_classes(y, p, labels=["cat", "dog", "bird"])
-    >>> axes = truecal.plot.classes(found.table)
+    >>> results = truecal.evaluate_classes(y, p, labels=["cat", "dog", "bird"])
+    >>> axes = truecal.plot.classes(results.table)
     """
     return draw(make_picture("classes", table, worst=worst, title=title), ax)[0]
 
 
 def monitor(monitor: Monitor, *, title: str | None = None, ax: Any = None) -> MonitorAxes:
-    """Draw the e-value of a monitor after each period, with the alarm threshold; below, observed and expected
-    positives. The dark line is of all rows, pale ones of segments.
+    """Draw the e-value of a monitor after each period, with the alarm threshold; below, positives.
+
+    The dark line is that of all rows, pale ones are those of segments. Positives are observed and expected ones.
 
     Examples
     --------
@@ -341,8 +334,10 @@ def power(
     title: str | None = None,
     ax: Any = None,
 ) -> CalibrationAxes:
-    """Draw the minimum detectable odds ratios: in each score window alone beyond the grey band, in a fifth of the
-    information beyond the thin lines, and on all predictions beyond the thick ones.
+    """Draw the minimum detectable odds ratios.
+
+    In each score window alone they lie beyond the grey band, in a fifth of the information beyond the thin lines, and
+    on all predictions beyond the thick lines.
 
     Examples
     --------
@@ -360,11 +355,11 @@ def binnings(
     title: str | None = None,
     ax: Any = None,
 ) -> list[Any]:
-    """Draw the binnings of a result one below the other: observed against predicted in each bin, as
-    `calibration` shows it, on the same axes; below, all predictions. A bin is coloured if the model is miscalibrated
-    and the interval of its rate does not contain its mean prediction.
+    """Draw the binnings of a result one below the other, as `calibration` shows bins, on the same axes.
 
-    `metrics` names the metrics whose bins are drawn; by default each binning of the result once.
+    All predictions are below. A bin is coloured if the model is miscalibrated and the confidence interval of its rate
+    does not contain its mean prediction. `metrics` names the metrics whose bins are drawn, by default one for each
+    binning of the result.
 
     Examples
     --------
@@ -376,11 +371,10 @@ def binnings(
 
 
 def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
-    """Draw observed over expected positives of each window with intervals that hold together; below, prevalence
-    and mean prediction.
+    """Draw observed over expected positives of each period, with simultaneous intervals; below, the base rate.
 
-    Windows are marked as segments are. The baseline is shaded. Diamonds below are windows whose prevalence differs from
-    the baseline's. The labels of hatched windows are not complete.
+    Periods are marked as segments are. The baseline is shaded. Below, base rates are shown with mean predictions;
+    diamonds are periods whose base rate differs from the baseline's. Labels of hatched periods are incomplete.
 
     Examples
     --------
@@ -394,7 +388,7 @@ def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> Dri
 
 
 def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, **options: Any) -> Path:
-    """Draw a picture into a file, atomically; the suffix tells the format. No window is opened.
+    """Draw a plot into a file, atomically; the suffix determines the format. No window is opened.
 
     `kind` is the name of a function of this module, such as "test_reliability"; other arguments are passed on to it.
 
@@ -405,47 +399,50 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
     >>> truecal.plot.save("diagram.png", "test_reliability", result, scale="logit").name
     'diagram.png'
     """
-    place = Path(path)
+    target = Path(path)
     formats = _load("matplotlib.backend_bases").FigureCanvasBase.get_supported_filetypes()
-    if place.suffix[1:].lower() not in formats:
+    if target.suffix[1:].lower() not in formats:
         raise ValueError(f"{option('path')} must end in .{', .'.join(formats)}; it is {os.fspath(path)!r}.")
     picture = make_picture(kind, *data, **options)
-    with write_atomically(place) as draft:
+    with write_atomically(target) as draft:
         try:
-            _draw_detached(picture).savefig(draft, format=place.suffix[1:].lower(), dpi=dpi)
-        except (RuntimeError, OSError) as error:  # its libraries tell of a lack of memory in words of their own
+            _draw_detached(picture).savefig(draft, format=target.suffix[1:].lower(), dpi=dpi)
+        except (RuntimeError, OSError) as error:  # libraries of matplotlib report a lack of memory in several ways
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise OSError(
                 f"{os.fspath(path)!r} must be drawn whole; matplotlib could not: {error}.\n\n"
                 "Hint: memory may have run out."
             ) from error
-    return place
+    return target
 
 
-def draw_inline(kind: str, found: Any, words: str) -> str:
-    """Return a picture as an HTML image for notebooks; "" if it cannot be drawn. It is dark on white, whatever the
-    notebook's colours are; `words` say what it shows."""
+def draw_inline(kind: str, data: Any, label: str) -> str:
+    """Return a plot as an HTML image for notebooks; "" without matplotlib.
+
+    It is dark on white in every notebook theme; `label` describes it for screen readers.
+    """
     try:
-        picture = make_picture(kind, found)
+        picture = make_picture(kind, data)
         size = 8 * picture.size[0] / max(8.0, picture.size[0]), picture.size[1] * 8 / max(8.0, picture.size[0])
         figure = _draw_detached(picture, size)
     except ImportError:
         return ""
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=80)
-    data = base64.b64encode(stream.getvalue()).decode()
-    return f'<img style="max-width:100%" alt="{escape_html(words)}" src="data:image/png;base64,{data}">'
+    image = base64.b64encode(stream.getvalue()).decode()
+    return f'<img style="max-width:100%" alt="{escape_html(label)}" src="data:image/png;base64,{image}">'
 
 
 def draw(picture: Picture, ax: Any = None) -> list[Any]:
-    """Draw a picture, and return the axes of its panels."""
+    """Draw a plot, and return the axes of its panels."""
     _load("matplotlib")
     with apply_style():
         return _draw(picture, ax)
 
 
 def _draw(picture: Picture, ax: Any) -> list[Any]:
+    """Draw the panels into axes, new ones if None, and link the axes that share tick labels."""
     if ax is None:
         ax = _load("matplotlib.pyplot").subplots(figsize=picture.size, layout="constrained")[1]
     if len(picture.panels) > 1:
@@ -454,12 +451,12 @@ def _draw(picture: Picture, ax: Any) -> list[Any]:
     inches = ax.get_figure(root=True).get_size_inches()[0] * ax.get_position().width / 0.775 - 0.9
     axes = []
     for i, panel in enumerate(picture.panels):
-        part = ax if len(picture.panels) == 1 else ax.inset_axes(panel.place)
+        part = ax if len(picture.panels) == 1 else ax.inset_axes(panel.box)
         axes.append(part)
-        _draw_panel(part, panel, inches * panel.place[2], picture if i == 0 else None)
+        _draw_panel(part, panel, inches * panel.box[2], picture if i == 0 else None)
     for part, panel in zip(axes, picture.panels, strict=True):
-        for name, ruler, side in (("x", panel.x, "bottom"), ("y", panel.y, "left")):
-            if not ruler.named:
+        for name, spec, side in (("x", panel.x, "bottom"), ("y", panel.y, "left")):
+            if not spec.named:
                 mate = next(j for j, other in enumerate(picture.panels) if _is_mate(panel, other, name))
                 getattr(part, f"share{name}")(axes[mate])
                 part.tick_params(axis=name, **{f"label{side}": False})
@@ -468,7 +465,7 @@ def _draw(picture: Picture, ax: Any) -> list[Any]:
 
 
 def _draw_detached(picture: Picture, size: tuple[float, float] | None = None) -> Any:
-    """Draw a picture into a figure without a window, and return the figure."""
+    """Draw a plot into a figure without a window, and return the figure."""
     _load("matplotlib")
     with apply_style():
         figure = _load("matplotlib.figure").Figure(figsize=size or picture.size, layout="constrained")
@@ -487,12 +484,12 @@ def _load(module: str) -> Any:
 def _is_mate(panel: Panel, other: Panel, name: str) -> bool:
     """Whether `other` has the tick labels of a panel's axis: it is in the same column or row."""
     i = "xy".index(name)
-    ruler: AxisSpec = getattr(other, name)
-    return ruler.named and (panel.place[i], panel.place[i + 2]) == (other.place[i], other.place[i + 2])
+    spec: AxisSpec = getattr(other, name)
+    return spec.named and (panel.box[i], panel.box[i + 2]) == (other.box[i], other.box[i + 2])
 
 
 def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None) -> None:
-    """Draw a panel, and above the first one the picture's title."""
+    """Draw a panel, and above the first one the plot's title and summary."""
     _set_axis(part, "x", panel.x, inches)
     _set_axis(part, "y", panel.y, inches)
     shown = [_draw_mark(part, mark, panel.x, i) for i, mark in enumerate(panel.marks)]
@@ -512,56 +509,56 @@ def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None)
     pad = 6 + 16 * lines
     if words:
         part.set_title(_escape(words), loc="left", fontsize="medium", pad=pad)
-    if picture is not None and picture.finding:
+    if picture is not None and picture.summary:
         above = pad + 14 * len(words.splitlines()) + 4
         look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
-        words = "\n".join(wrap(picture.finding, max(30, int(9.5 * inches))))
+        words = "\n".join(wrap(picture.summary, max(30, int(9.5 * inches))))
         part.annotate(_escape(words), (0, 1), (0, above), fontsize="large", fontfamily=find_fonts(bold=True), **look)
 
 
 def _break_title(line: str, inches: float) -> str:
-    """Break a line of a title, between its parts, where it would be wider than the panel."""
-    found = [""]
+    """Break a line of a title between its items, which three spaces separate, if it is wider than the panel."""
+    lines = [""]
     for part in line.split("   "):
-        wide = f"{found[-1]}   {part}" if found[-1] else part
-        if len(wide) > 13 * inches and found[-1]:
-            found.append(part)
+        wide = f"{lines[-1]}   {part}" if lines[-1] else part
+        if len(wide) > 13 * inches and lines[-1]:
+            lines.append(part)
         else:
-            found[-1] = wide
-    return "\n".join(short for text in found for short in wrap(text, max(30, int(15 * inches))))
+            lines[-1] = wide
+    return "\n".join(short for text in lines for short in wrap(text, max(30, int(15 * inches))))
 
 
-def _set_axis(part: Any, name: str, ruler: AxisSpec, inches: float) -> None:
+def _set_axis(part: Any, name: str, spec: AxisSpec, inches: float) -> None:
     """Set scale, limits, ticks and title of an axis."""
     ticker, line = _load("matplotlib.ticker"), getattr(part, f"{name}axis")
-    if ruler.kind == "logit":
+    if spec.kind == "logit":
         part.set(**{f"{name}scale": "logit"})
-    part.set(**{f"{name}lim": _to_positions(ruler, np.array(ruler.limits))})
-    if ruler.ticks is not None:
-        ticks, labels, turned = ruler.fit(inches)
-        line.set_major_locator(ticker.FixedLocator(_to_positions(ruler, np.array(ticks))))
+    part.set(**{f"{name}lim": _to_positions(spec, np.array(spec.limits))})
+    if spec.ticks is not None:
+        ticks, labels, turned = spec.fit(inches)
+        line.set_major_locator(ticker.FixedLocator(_to_positions(spec, np.array(ticks))))
         line.set_major_formatter(ticker.FixedFormatter([_escape(label) for label in labels]))
         line.set_minor_locator(ticker.NullLocator())
-        part.tick_params(axis=name, labelrotation=90 * turned, labelsize="small" if ruler.room else None)
+        part.tick_params(axis=name, labelrotation=90 * turned, labelsize="small" if spec.room else None)
         for label in line.get_ticklabels():
             label.set_fontfamily(find_fonts())
-    elif ruler.kind == "date":
+    elif spec.kind == "date":
         dates = _load("matplotlib.dates")
         locator = dates.AutoDateLocator(minticks=3, maxticks=9)
         line.set_major_locator(locator)
         zeros = ["", "%b\n%Y", "%b", "%b-%d", "%H:%M", "%H:%M"]  # the first month of a year is one, too
         line.set_major_formatter(dates.ConciseDateFormatter(locator, zero_formats=zeros))
-    elif ruler.kind == "count":
-        line.set_major_locator(ticker.MaxNLocator(ruler.most, integer=True, prune="lower" if ruler.most == 1 else None))
-        line.set_major_formatter(ticker.FuncFormatter(_format_count))
-    if ruler.grid:
+    elif spec.kind == "count":
+        line.set_major_locator(ticker.MaxNLocator(spec.most, integer=True, prune="lower" if spec.most == 1 else None))
+        line.set_major_formatter(ticker.FuncFormatter(_format_tick))
+    if spec.grid:
         part.grid(axis=name, alpha=0.3)
-    line.set_label_text(_escape(ruler.title), fontsize="small" if ruler.most == 1 else None)
+    line.set_label_text(_escape(spec.title), fontsize="small" if spec.most == 1 else None)
 
 
 def _draw_mark(part: Any, mark: Mark, x: AxisSpec, order: int) -> Any:
     """Draw a mark over those before it, and return its artist."""
-    if isinstance(mark, Note):
+    if isinstance(mark, Annotation):
         across, up = mark.align
         shift = {"left": 4, "right": -4}[across], {"bottom": 3, "center": 0, "top": -3}[up]
         at: dict[str, Any] = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": "small"}
@@ -603,9 +600,9 @@ def _outline_bars(mark: Bars) -> Floats:
     return np.stack([up, along] if mark.flat else [along, up], 2)
 
 
-def _to_positions(ruler: AxisSpec, values: Floats) -> Floats:
+def _to_positions(spec: AxisSpec, values: Floats) -> Floats:
     """Convert values to positions on an axis; dates to matplotlib's days, whose epoch is a setting."""
-    if ruler.kind != "date":
+    if spec.kind != "date":
         return values
     return np.asarray(values + _load("matplotlib.dates").date2num(np.datetime64("1970-01-01")))
 
@@ -615,7 +612,7 @@ def _escape(text: str) -> str:
     return printable_lines(text).replace("$", r"\$")
 
 
-def _format_count(n: float, _: int = 0) -> str:
+def _format_tick(n: float, _: int = 0) -> str:
     """Format a number of predictions for a tick."""
     if n >= 1e6:
         return f"{n / 1e6:g}M"

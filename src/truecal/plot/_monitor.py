@@ -11,36 +11,34 @@ import numpy as np
 from truecal import words
 from truecal.analysis import Monitor
 from truecal.metrics import Direction
-from truecal.plot._pictures import (
+from truecal.plot._marks import (
     BLUE,
     DARK,
     GREY,
     INK,
     VERMILION,
+    Annotation,
     AxisSpec,
     Lines,
     Mark,
-    Note,
     Panel,
     Picture,
     Points,
-    fit_from_zero,
-    make_time_ruler,
-    place_times,
 )
+from truecal.plot._pictures import fit_from_zero, make_time_axis, place_times
 from truecal.results import Series
 
-FLOOR = 0.01  # the smallest e-value on the axis; smaller ones, which mean the same, are drawn there
-SHOWN = 12  # segments with the most evidence, besides all rows: more lines cannot be told apart
+LOWEST_E_VALUE = 0.01  # the smallest e-value on the axis; smaller ones, which mean the same, are drawn there
+MOST_SEGMENTS = 12  # segments with the most evidence, besides all rows: more lines are not distinguishable
 MARKERS = {Direction.UNDER: (BLUE, "^"), Direction.OVER: (VERMILION, "v")}  # other directions have a diamond
 
 
 def picture_monitor(monitor: Monitor, *, title: str | None = None) -> Picture:
     """Show the e-value of each series after each period, with the alarm threshold; below, positives of all rows."""
-    shown = [one for one in monitor.series if one.periods][: SHOWN + 1]
+    shown = [one for one in monitor.series if one.periods][: MOST_SEGMENTS + 1]
     periods = sorted({period for one in shown for period in one.periods})
     at = dict(zip(periods, place_times(periods, monitor.state.every)[0].tolist(), strict=True))
-    time_axis = make_time_ruler(periods, monitor.state.every) if periods else AxisSpec((0, 1), ticks=())
+    time_axis = make_time_axis(periods, monitor.state.every) if periods else AxisSpec((0, 1), ticks=())
     evidence_marks, evidence_axis = _draw_evidence(monitor, shown, at, time_axis)
     count_marks, count_axis = _draw_counts([one for one in shown if one.segment is None], at)
     panels = (
@@ -48,7 +46,7 @@ def picture_monitor(monitor: Monitor, *, title: str | None = None) -> Picture:
         Panel(time_axis, count_axis, count_marks, (0, 0, 1, 0.3), legend="above"),
     )
     heading = "\n".join(filter(None, [title, words.describe_guarantee(monitor)]))
-    return Picture(panels, (9, 5.6), heading, finding=monitor.summary.rstrip("."))
+    return Picture(panels, (9, 5.6), heading, summary=monitor.summary.rstrip("."))
 
 
 def _draw_evidence(
@@ -60,7 +58,7 @@ def _draw_evidence(
     top = threshold
     for one in reversed(shown):  # all rows last, on top of the segments
         x = np.array([at[period] for period in one.periods])
-        y = np.log10(np.clip(one.e_value, FLOOR, np.finfo(float).max))
+        y = np.log10(np.clip(one.e_value, LOWEST_E_VALUE, np.finfo(float).max))
         top = max(top, float(y.max()))
         pooled, name = one.segment is None, monitor.name(one)
         label, width = (name, 2.5) if pooled else ("segments", 1.2)
@@ -75,8 +73,8 @@ def _draw_evidence(
     ends = np.array([time_axis.limits])
     marks.append(Lines(ends, np.full((1, 2), threshold), INK, "_alarm", dash="--"))
     text = f"alarm threshold {words.format_e_value(monitor.alarm_threshold)}"
-    marks.append(Note(text, time_axis.limits[0], threshold, ("left", "bottom"), INK))
-    lowest = int(np.log10(FLOOR))
+    marks.append(Annotation(text, time_axis.limits[0], threshold, ("left", "bottom"), INK))
+    lowest = int(np.log10(LOWEST_E_VALUE))
     step = max(1, -(-int(top - lowest) // 6))  # at most about seven ticks
     ticks = tuple(float(tick) for tick in range(lowest, int(np.ceil(top)) + 1, step))
     labels = tuple(f"{10**tick:g}" for tick in ticks)

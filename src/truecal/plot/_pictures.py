@@ -1,17 +1,13 @@
-"""Describe each picture once, as panels with axes and marks, from results and tables. Nothing is computed or drawn.
-
-`_matplotlib` and `_svg` draw any of these pictures. Positions on a logit axis are probabilities, on an axis of dates
-days since 1970. Texts are plain, with line breaks.
-"""
+"""Describe each plot of results as panels with axes and marks; `_matplotlib` and `_svg` draw them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,13 +27,24 @@ from truecal.plot._axis import (
     get_table,
     trace_violins,
 )
-from truecal.results import (
-    BinTable,
-    Recalibration,
-    Result,
-    log_odds,
-    rank_models,
+from truecal.plot._marks import (
+    BLUE,
+    DARK,
+    GREY,
+    INK,
+    PALE,
+    VERMILION,
+    Annotation,
+    Areas,
+    AxisSpec,
+    Bars,
+    Lines,
+    Mark,
+    Panel,
+    Picture,
+    Points,
 )
+from truecal.results import BinTable, Recalibration, Result, log_odds, rank_models
 from truecal.words import (
     describe_reach,
     format_end,
@@ -48,185 +55,35 @@ from truecal.words import (
     summarize_models,
 )
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red
-VERMILION = "#d55e00"
-BLUE = "#0072b2"
-SKY = "#56b4e9"
-INK = "#000000"
-GREY = "#9aa0a6"
-DARK = "#4a5058"
-PALE = "#d4d8dc"
-MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
-MANY = 60  # bins above which they have no gaps and edges
-MANY_WINDOWS = 80  # windows above which dots are small
-FACTORS = (  # ticks of an axis of ratios, the widest first
+MAIN_BOX = (0.0, 0.36, 0.82, 0.64)  # of the main panel of a diagram: room below for sizes, at the right for scores
+MANY_BINS = 60  # more bins are drawn without gaps and edges, which would cover them
+MANY_WINDOWS = 80  # more score windows or periods have small dots
+RATIO_TICKS = (  # ticks of an axis of ratios, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
-MIDDLE = "1"  # of such an axis
-FEW_WINDOWS = 8  # windows up to which each is labelled
-EDGE = 0.965  # where an arrow stands that says that something goes on beyond an axis, as a share of its reach
-SIDES = {None: 0, Direction.UNDER: 1, Direction.OVER: -1}  # where rates lie beside predictions
+NO_DEVIATION = "1"  # the label of their middle
+FEW_PERIODS = 8  # up to so many are labelled by name
+EDGE = 0.965  # the position of arrows that point beyond an axis, as a share of its reach
+SIDE_SIGNS = {None: 0, Direction.UNDER: 1, Direction.OVER: -1}  # rates above or below predictions
 Style = Literal["verdict", "paper"]
-Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Areas:
-    """Filled outlines; `width` is that of their edges."""
-
-    x: Rows
-    y: Rows
-    colour: str
-    label: str = ""
-    alpha: float = 1.0
-    width: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bars:
-    """Bars from 0 to `height` between `left` and `right`, horizontal if `flat`. `texts` are shown on hovering."""
-
-    left: Floats
-    right: Floats
-    height: Floats | Ints
-    colour: str
-    label: str = ""
-    alpha: float = 1.0
-    flat: bool = False
-    edge: bool = False
-    texts: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
-    """Separate lines, each with a text or none."""
-
-    x: Rows
-    y: Rows
-    colour: str
-    label: str = ""
-    alpha: float = 1.0
-    width: float = 1.5
-    dash: Literal["-", "--", ":"] = "-"
-    texts: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Points:
-    """Markers of one kind, named as in matplotlib."""
-
-    x: Floats
-    y: Floats
-    colour: str
-    label: str = ""
-    marker: str = "o"
-    size: float = 6.0
-    texts: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
-    """Hatched ranges of the x axis, over the height of the panel."""
-
-    left: Floats
-    right: Floats
-    colour: str
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A text at (x, y), aligned there by `align`."""
-
-    text: str
-    x: float
-    y: float
-    align: tuple[Literal["left", "right"], Literal["bottom", "center", "top"]]
-    colour: str = DARK
-
-
-Mark = Areas | Bars | Lines | Points | Spans | Note  # a label that begins with _ is not in the legend
-
-
-@dataclass(frozen=True, slots=True)
-class AxisSpec:
-    """An axis of a panel.
-
-    Without `ticks` the renderer chooses about `most` ticks. With `room`, the inches that a label takes, only ticks that
-    fit are shown. An axis that is not `named` shares the tick labels of its neighbour.
-    """
-
-    limits: tuple[float, float]
-    title: str = ""
-    ticks: tuple[float, ...] | None = None
-    labels: tuple[str, ...] = ()
-    kind: Literal["linear", "logit", "date", "count"] = "linear"
-    room: float = 0.0
-    most: int = 5
-    named: bool = True
-    grid: bool = False
-
-    @classmethod
-    def of(cls, axis: Axis, title: str = "", **options: Any) -> AxisSpec:
-        """Make the ruler of a probability axis."""
-        title += ", logit scale" * (axis.logit and bool(title))
-        kind: Any = "logit" if axis.logit else "linear"
-        return cls(axis.limits, title, axis.ticks, axis.labels, kind, **options)
-
-    def fit(self, inches: float) -> tuple[list[float], list[str], bool]:
-        """Return the ticks and labels that fit, always with the last, and whether labels are rotated."""
-        ticks, labels = self.ticks or (), self.labels
-        if not self.room:
-            return list(ticks), list(labels), False
-        count, most = len(ticks), max(3, int(inches / self.room))
-        steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
-        step = next((step for step in steps if count <= step * most), count)
-        shown = [i for i in range(0, count, step) if i == 0 or count - 1 - i >= 0.7 * step]
-        shown += [count - 1] * (shown[-1] < count - 1)
-        names = [labels[i] for i in shown]
-        return [ticks[i] for i in shown], names, 0.09 * sum(map(len, names)) > inches
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture."""
-
-    x: AxisSpec
-    y: AxisSpec
-    marks: tuple[Mark, ...]
-    place: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
-    title: str = ""
-    legend: Literal["above", "beside", ""] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """Panels, a title above them, and the size in inches. Hovering shows the marks at one x, or the closest mark. The
-    `finding` stands in bold above the title."""
-
-    panels: tuple[Panel, ...]
-    size: tuple[float, float]
-    title: str = ""
-    hover: Literal["x", "closest"] = "closest"
-    finding: str = ""
 
 
 def picture_calibration(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show the odds ratio of observed to predicted in each score window, with confidence intervals; below, all
-    predictions, those that are rejected, and how many are rejected on average if the model is calibrated.
+    """Show the odds ratio of observed to predicted in each score window, with confidence intervals.
 
+    Below are all predictions, those that are rejected, and the number rejected on average if the model is calibrated.
     Only a miscalibrated model has colours: some score windows of a calibrated one are rejected, too.
     """
-    metric = _choose_windows(result) if metric is None else metric
+    metric = _choose_window_metric(result) if metric is None else metric
     axis = fit_axis([result], metric, scale, wide=False)
-    upper, lower = _make_factor_panel(result, metric, axis), _make_rows_panel(result, metric, axis)
-    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", label_result(result))
+    upper, lower = _make_ratio_panel(result, metric, axis), _make_rows_panel(result, metric, axis)
+    return Picture((upper, lower), (8, 5.6), _join_lines(title, describe(result, metric)), "x", label_result(result))
 
 
-def _choose_windows(result: Result) -> str:
-    """The first metric that judges windows as a whole, as Local TCE does; else the one that diagrams show."""
+def _choose_window_metric(result: Result) -> str:
+    """Return the first metric that tests score windows as a whole, as Local TCE does; else that of diagrams."""
     for name, metric in result.metrics.items():
         if isinstance(metric, Metric) and not metric.test_of_bins(result.rejection).per_prediction:
             return name
@@ -237,9 +94,9 @@ def _is_miscalibrated(result: Result) -> bool:
     return result.verdict is not None and result.verdict.status == "miscalibrated"
 
 
-def _find_factors(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
-    """The windows whose mean prediction is neither 0 nor 1, and the logarithms of what the odds of their rates, and of
-    the ends of their intervals, are over those predicted."""
+def _find_odds_ratios(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return the score windows whose mean prediction is neither 0 nor 1, and the log odds ratios of observed to
+    predicted: of the rate and of both ends of its interval."""
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
     base = log_odds(table.mean[rows])
     value, low, high = (log_odds(column[rows]) - base for column in (table.rate, table.rate_low, table.rate_high))
@@ -247,14 +104,14 @@ def _find_factors(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
 
 
 def _find_common_reach(tables: Iterable[BinTable]) -> float:
-    """How far an axis of factors reaches that suits all tables."""
+    """Return the reach of a ratio axis that suits all tables."""
     return max(_find_reach(table) for table in tables)
 
 
-def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | None = None) -> Panel:
+def _make_ratio_panel(result: Result, metric: str, axis: Axis, reach: float | None = None) -> Panel:
     """Show observed against predicted, with intervals: a box and a line for each window."""
     table, wrong = get_table(result, metric), _is_miscalibrated(result)
-    rows, value, low, high = _find_factors(table)
+    rows, value, low, high = _find_odds_ratios(table)
     reach = _find_reach(table) if reach is None else reach
     left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
     middle, small = axis.halve(left, right), len(rows) > MANY_WINDOWS
@@ -285,23 +142,29 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     more, fewer = (BLUE, VERMILION) if wrong else (DARK, DARK)
     last = axis.limits[1]
     marks.append(
-        Note(f"more {noun} than predicted \N{BLACK UP-POINTING TRIANGLE}", last, reach, ("right", "top"), more)
+        Annotation(f"more {noun} than predicted \N{BLACK UP-POINTING TRIANGLE}", last, reach, ("right", "top"), more)
     )
     marks.append(
-        Note(f"fewer {noun} than predicted \N{BLACK DOWN-POINTING TRIANGLE}", last, -reach, ("right", "bottom"), fewer)
+        Annotation(
+            f"fewer {noun} than predicted \N{BLACK DOWN-POINTING TRIANGLE}", last, -reach, ("right", "bottom"), fewer
+        )
     )
-    y = AxisSpec((-reach, reach), "odds ratio", *make_factor_ticks(reach))
-    x = replace(_make_percent_ruler(axis), title="", named=False)
+    y = AxisSpec((-reach, reach), "odds ratio", *make_ratio_ticks(reach))
+    x = replace(_make_percent_axis(axis), title="", named=False)
     return Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
 
 
 def _find_reach(table: BinTable) -> float:
-    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the information;
-    to the values of score windows that are rejected, unless they lie far beyond these."""
-    rows, *columns = _find_factors(table)
+    """Return the reach of a ratio axis, as a logarithm.
+
+    It holds the values and the nearer ends of intervals of nine tenths of the information, and rejected score windows
+    unless they lie far beyond these.
+    """
+    rows, *columns = _find_odds_ratios(table)
     weight = table.n[rows] * table.mean[rows] * (1 - table.mean[rows])
     value, low, high = np.abs(columns)
-    ends = np.maximum(np.minimum(low, high), np.where(value < 9, value, 0.0))  # no positive: a factor of 0
+    # without positives the odds ratio is 0; a logarithm of 9 is far beyond any axis
+    ends = np.maximum(np.minimum(low, high), np.where(value < 9, value, 0.0))
     order = np.argsort(ends)
     running = np.cumsum(weight[order])
     most = float(ends[order][np.searchsorted(running, 0.9 * running[-1])]) if len(ends) else 0.0
@@ -319,76 +182,64 @@ def point_beyond(
     flat: bool = False,
     texts: Sequence[str] = (),
 ) -> list[Mark]:
-    """Arrows at the ends of an axis of factors, across if `flat`, for what goes on beyond: from `ends[0]` to `ends[1]`
-    at each place `at`."""
-    found: list[Mark] = []
+    """Draw arrows at the ends of a ratio axis, horizontal if `flat`, for intervals `ends` at `at` that go beyond it."""
+    marks: list[Mark] = []
     for sign, end, marker in ((-1, ends[0], "<" if flat else "v"), (1, ends[1], ">" if flat else "^")):
         beyond = np.flatnonzero(sign * end > reach)
         if len(beyond):
-            along, place = at[beyond], np.full(len(beyond), sign * EDGE * reach)
-            x, y = (place, along) if flat else (along, place)
+            along, across = at[beyond], np.full(len(beyond), sign * EDGE * reach)
+            x, y = (across, along) if flat else (along, across)
             shown = [texts[i] for i in beyond.tolist()] if texts else []
-            found.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, shown))
-    return found
+            marks.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, shown))
+    return marks
 
 
 def _point_at_certain(table: BinTable, axis: Axis, reach: float, texts: Sequence[str]) -> list[Mark]:
-    """Draw arrows at predictions of exactly 0 or 1 that labels contradict, which no map of the odds changes."""
-    found: list[Mark] = []
+    """Draw arrows at predictions of exactly 0 or 1 that labels contradict, whose odds ratios are infinite."""
+    marks: list[Mark] = []
     for certain, way, colour, word in ((0.0, 1, BLUE, "too low"), (1.0, -1, VERMILION, "too high")):
         rows = np.flatnonzero((table.n > 0) & (table.mean == certain) & (table.rate != certain))
         if len(rows):
             x, y = axis.place(table.mean[rows]), np.full(len(rows), way * EDGE * reach)
             shown = [texts[i] for i in rows.tolist()]
-            found.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, shown))
-    return found
+            marks.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, shown))
+    return marks
 
 
 def _find_rejected(table: BinTable) -> Ints:
-    """1 for bins that are rejected as too low, -1 as too high, 0 for others; by half of their predictions."""
+    """Return 1 for bins of which half of the predictions are rejected as too low, -1 as too high, 0 for others."""
     return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
 
 
 def _find_sides(table: BinTable) -> Ints:
-    """1 for bins that are too low, as their mean prediction lies below the interval of their rate, -1 for those
-    that are too high, 0 for others. That interval is the box which pictures show.
+    """Return 1 for bins whose mean prediction lies below the interval of their rate, -1 above it, 0 for others.
 
-    The share of a bin's predictions that is rejected may differ: predictions of a wide bin differ from its rate
-    even if they are calibrated, and those of Local TCE are tested in many windows, of which plots show one grid.
+    That interval is the box in the plot. The share of a bin's predictions that is rejected may differ: predictions of
+    a wide bin differ from its rate even if they are calibrated, and Local TCE tests many overlapping windows, of which
+    plots show one grid.
     """
     bins = zip(table.rate_low.tolist(), table.rate_high.tolist(), table.mean.tolist(), strict=True)
-    return np.array([SIDES[find_direction(*each)] for each in bins], np.int64)
+    return np.array([SIDE_SIGNS[find_direction(low, high, mean)] for low, high, mean in bins], np.int64)
 
 
-def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Ticks of an axis of ratios from exp(-reach) to exp(reach), and their labels."""
-    steps = next(steps for steps in FACTORS if np.log(steps[-1]) <= reach)
+def make_ratio_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Return the ticks of a ratio axis from exp(-reach) to exp(reach), as logarithms, and their labels."""
+    steps = next(steps for steps in RATIO_TICKS if np.log(steps[-1]) <= reach)
     known = [factor for factor in steps if np.log(factor) <= 0.97 * reach]
     ticks = [*(-np.log(factor) for factor in known[::-1]), 0.0, *(np.log(factor) for factor in known)]
-    names = [*(f"{1 / factor:.3g}" for factor in known[::-1]), MIDDLE, *(f"{factor:g}" for factor in known)]
+    names = [*(f"{1 / factor:.3g}" for factor in known[::-1]), NO_DEVIATION, *(f"{factor:g}" for factor in known)]
     return tuple(map(float, ticks)), tuple(names)
 
 
 def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
     """Show all predictions, those that are rejected, and how many are rejected on average if calibrated."""
-    _, histogram, outline = get_shapes(result, metric, axis.logit)
-    margins = find_margins(result, metric, axis)
-    edges = np.clip(histogram.edges, axis.first, axis.last)
-    left = np.append(edges[:-1], [margin.left for margin in margins])
-    right = np.append(edges[1:], [margin.right for margin in margins])
-    n, low, high = (
-        np.append(cells, ends).astype(np.int64)
-        for cells, ends in (
-            (histogram.n, [margin.n for margin in margins]),
-            (outline.n_too_low, [margin.n_too_low for margin in margins]),
-            (outline.n_too_high, [margin.n_too_high for margin in margins]),
-        )
-    )
-    where = _describe_cells(histogram.edges)
-    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    left, right, n, names = _count_predictions(result, metric, axis)
+    outline, margins = get_shapes(result, metric, axis.logit)[2], find_margins(result, metric, axis)
+    low = np.append(outline.n_too_low, [margin.n_too_low for margin in margins]).astype(np.int64)
+    high = np.append(outline.n_too_high, [margin.n_too_high for margin in margins]).astype(np.int64)
     texts = [
-        f"{place}: {whole:,}" + f", rejected as too low {a:,}" * (a > 0) + f", rejected as too high {b:,}" * (b > 0)
-        for place, whole, a, b in zip(where, n.tolist(), low.tolist(), high.tolist(), strict=True)
+        f"{name}: {count:,}" + f", rejected as too low {a:,}" * (a > 0) + f", rejected as too high {b:,}" * (b > 0)
+        for name, count, a, b in zip(names, n.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
     marks: list[Mark] = [Bars(left, right, n, PALE, "predictions", texts=texts)]
     marks += _stack_rejected((left, right), low, high, wrong=_is_miscalibrated(result))
@@ -398,11 +249,22 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
     marks.append(Lines([x], [y], INK, "rejected if calibrated", width=1.5))
     marks += _note_margins(margins, axis, 1.05 * float(n.max()))
     ruler = AxisSpec((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
-    return Panel(_make_percent_ruler(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
+    return Panel(_make_percent_axis(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
 
 
-def _make_percent_ruler(axis: Axis) -> AxisSpec:
-    """A probability axis with ticks in percent."""
+def _count_predictions(result: Result, metric: str, axis: Axis) -> tuple[Floats, Floats, Ints, list[str]]:
+    """Return the bars of a histogram, with those of predictions beyond the axis: both ends, numbers and texts."""
+    histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    left = np.append(edges[:-1], [margin.left for margin in margins])
+    right = np.append(edges[1:], [margin.right for margin in margins])
+    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
+    beyond = ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    return left, right, n, [*_describe_histogram(histogram.edges), *beyond]
+
+
+def _make_percent_axis(axis: Axis) -> AxisSpec:
+    """Return a probability axis with ticks in percent."""
     names = [
         f"{label[0]}{format_end(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
         else f"{100 * int(label)}%" if label in ("0", "1")
@@ -430,7 +292,7 @@ def picture_test_reliability(
         raise ValueError(f'{option("style")} must be "verdict" or "paper"; it is {style!r}.')
     table, paper = get_table(result, metric), style == "paper"
     axis = fit_axis([result], metric, scale)
-    many, nonempty = len(table) > MANY, np.flatnonzero(table.n > 0)
+    many, nonempty = len(table) > MANY_BINS, np.flatnonzero(table.n > 0)
     half = np.float64(0.5 if many else 0.45)
     left, right = nonempty + (1 - half), nonempty + (1 + half)
     low, high, rate = (axis.place(c[nonempty]) for c in (table.accepted_low, table.accepted_high, table.rate))
@@ -442,54 +304,53 @@ def picture_test_reliability(
         Lines(*_level_lines(left, right, rate), ink, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
     ]
     for margin in find_margins(result, metric, axis):
-        place = np.full(len(margin.bins), margin.place)
-        marks.append(Points(margin.bins.astype(np.float64) + 1, place, DARK, "_beyond", "D", 2 if many else 5))
+        height = np.full(len(margin.bins), margin.position)
+        marks.append(Points(margin.bins.astype(np.float64) + 1, height, DARK, "_beyond", "D", 2 if many else 5))
     columns, edges = np.arange(len(table) + 1.0), [*table.left.tolist(), float(table.right[-1])]
     span = 0.5, len(table) + 0.5
     numbers = AxisSpec(span, "", tuple(columns), tuple(str(i) for i in range(len(table) + 1)), room=0.3)
     names = tuple(format_probability(p) for p in edges)
     below = AxisSpec(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
-    main = Panel(numbers, AxisSpec.of(axis, "probability"), tuple(marks), MAIN, legend="above")
+    main = Panel(numbers, AxisSpec.of(axis, "probability"), tuple(marks), MAIN_BOX, legend="above")
     sizes = _make_sizes_panel(result, table, (columns[1:] - half, columns[1:] + half), below, paper=paper)
     panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
-    heading = _join(title, describe(result, metric))
+    heading = _join_lines(title, describe(result, metric))
     return Picture(panels, (8, 6), heading, "x", "" if paper else label_result(result))
 
 
 def _make_violins(result: Result, metric: str | None, axis: Axis, *, coloured: bool) -> list[Mark]:
-    """The predictions of each bin as a shape; if `coloured`, those that are mostly rejected by their direction."""
+    """Return the violin of each bin's predictions; if `coloured`, mostly rejected bins by their direction."""
     table = get_table(result, metric)
-    many = len(table) > MANY
+    many = len(table) > MANY_BINS
     inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
     middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
     x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
     y = np.concatenate([heights, heights[:, ::-1]], 1)
     side = _find_rejected(table)[inner] if coloured else np.zeros(len(inner), dtype=np.int64)
-    found: list[Mark] = []
+    marks: list[Mark] = []
     for way, colour, word in ((0, DARK, "predictions"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
         rows = np.flatnonzero(side == way)
         if len(rows) or not (coloured or way):
-            found.append(Areas(x[rows], y[rows], colour, word, 0.75, 0.3 if many else 1.2))
-    return found
+            marks.append(Areas(x[rows], y[rows], colour, word, 0.75, 0.3 if many else 1.2))
+    return marks
 
 
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show the isotonic curve with the band of calibrated models, and rates of bins with intervals; below, all
-    predictions.
+    """Show the isotonic curve with its band if calibrated, and rates of bins with intervals; below, all predictions.
 
     Nothing is marked as rejected: a prediction is not rejected because it differs from the rate of a wide bin.
     """
     scale = "logit" if scale is None and _is_rare(result) else scale
     if metric is None:
-        # of rare events one bin of equal width holds nearly all
+        # with rare events one bin of equal width would hold nearly all predictions
         names = ("ace", "ece") if scale == "logit" else ("ece", "ace")
         metric = next((name for name in names if name in result.tables), result.pictured)
     table = get_table(result, metric)
     axis = fit_axis([result], metric, scale, wide=False)
     nonempty = np.flatnonzero(table.n > 0)
-    small = len(nonempty) > MANY
+    small = len(nonempty) > MANY_BINS
     x, y, low, high = (axis.place(c[nonempty]) for c in (table.mean, table.rate, table.rate_low, table.rate_high))
     ends, texts = np.array([axis.limits]), describe_each_bin(table)
     marks: list[Mark] = []
@@ -514,11 +375,11 @@ def picture_reliability(
             texts=[texts[i] for i in nonempty],
         ),
     ]
-    ruler = _make_percent_ruler(axis)
+    ruler = _make_percent_axis(axis)
     upright = replace(ruler, title="observed", room=0.0)
     main = Panel(replace(ruler, title="", named=False), upright, tuple(marks), (0, 0.3, 1, 0.7), legend="above")
     rows = _make_predictions_panel(result, metric, axis, ruler)
-    return Picture((main, rows), (6.4, 7), _join(title, describe(result, metric)), finding=label_result(result))
+    return Picture((main, rows), (6.4, 7), _join_lines(title, describe(result, metric)), summary=label_result(result))
 
 
 def _is_rare(result: Result) -> bool:
@@ -532,33 +393,28 @@ def _is_rare(result: Result) -> bool:
 
 def _make_predictions_panel(result: Result, metric: str, axis: Axis, x: AxisSpec) -> Panel:
     """Show all predictions, and count those beyond the axis."""
-    histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
-    edges = np.clip(histogram.edges, axis.first, axis.last)
-    left = np.append(edges[:-1], [margin.left for margin in margins])
-    right = np.append(edges[1:], [margin.right for margin in margins])
-    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
-    where = _describe_cells(histogram.edges)
-    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
-    texts = [f"{place}: {count:,}" for place, count in zip(where, n.tolist(), strict=True)]
+    left, right, n, names = _count_predictions(result, metric, axis)
+    texts = [f"{name}: {count:,}" for name, count in zip(names, n.tolist(), strict=True)]
     y = AxisSpec((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
     marks: list[Mark] = [Bars(left, right, n, PALE, "_predictions", texts=texts)]
-    return Panel(x, y, (*marks, *_note_margins(margins, axis, 1.05 * float(n.max()))), (0, 0, 1, 0.2))
+    marks += _note_margins(find_margins(result, metric, axis), axis, 1.05 * float(n.max()))
+    return Panel(x, y, tuple(marks), (0, 0, 1, 0.2))
 
 
-def _note_margins(margins: Sequence[Margin], axis: Axis, height: float) -> list[Note]:
-    """What lies beyond the ends of an axis, in words."""
-    found = []
+def _note_margins(margins: Sequence[Margin], axis: Axis, height: float) -> list[Annotation]:
+    """Return texts about the predictions beyond the ends of an axis."""
+    marks = []
     for margin in margins:
-        side: Literal["left", "right"] = "left" if margin.place == axis.low else "right"
-        found.append(Note("\n".join(margin.words), axis.limits[side == "right"], height, (side, "top")))
-    return found
+        side: Literal["left", "right"] = "left" if margin.position == axis.low else "right"
+        marks.append(Annotation("\n".join(margin.words), axis.limits[side == "right"], height, (side, "top")))
+    return marks
 
 
 def _make_sizes_panel(
     result: Result, table: BinTable, ends: tuple[Floats, Floats], x: AxisSpec, *, paper: bool
 ) -> Panel:
     """Show the sizes of bins, with the rejected predictions in front."""
-    edge = len(table) <= MANY
+    edge = len(table) <= MANY_BINS
     marks: list[Mark] = [
         Bars(*ends, table.n, GREY if paper else PALE, "size", edge=edge, texts=describe_each_bin(table))
     ]
@@ -571,15 +427,15 @@ def _make_sizes_panel(
 
 
 def _stack_rejected(ends: tuple[Floats, Floats], low: Ints, high: Ints, *, wrong: bool) -> list[Mark]:
-    """Bars of rejected predictions: by their direction if the model is miscalibrated, else in ink."""
+    """Return bars of rejected predictions: coloured by direction if the model is miscalibrated, else dark."""
     if not wrong or not (low.any() or high.any()):
         return [Bars(*ends, low + high, DARK, "rejected")]
-    found: list[Mark] = []
+    marks: list[Mark] = []
     if high.any():
-        found.append(Bars(*ends, np.where(high > 0, low + high, 0), VERMILION, "rejected: too high"))
+        marks.append(Bars(*ends, np.where(high > 0, low + high, 0), VERMILION, "rejected: too high"))
     if low.any():
-        found.append(Bars(*ends, low, BLUE, "rejected: too low"))
-    return found
+        marks.append(Bars(*ends, low, BLUE, "rejected: too low"))
+    return marks
 
 
 def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: AxisSpec) -> Panel:
@@ -587,15 +443,17 @@ def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Axi
     histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
     most = 1.05 * max(1, int(histogram.n.max()), *(margin.n for margin in margins))
-    cells = [f"{text}: {n:,}" for text, n in zip(_describe_cells(histogram.edges), histogram.n.tolist(), strict=True)]
+    cells = [
+        f"{text}: {n:,}" for text, n in zip(_describe_histogram(histogram.edges), histogram.n.tolist(), strict=True)
+    ]
     marks: list[Mark] = [Bars(edges[:-1], edges[1:], histogram.n, GREY, "_all predictions", flat=True, texts=cells)]
     for margin in margins:
-        bar, place = np.array([0.0, margin.n]), np.full(2, margin.place)
-        marks.append(Lines([bar], [place], DARK, "_beyond", width=4, texts=[", ".join(margin.words)]))
-        side: Literal["bottom", "top"] = "bottom" if margin.place == axis.low else "top"
-        marks.append(Note("\n".join(margin.words), most, margin.place, ("right", side)))
+        bar, height = np.array([0.0, margin.n]), np.full(2, margin.position)
+        marks.append(Lines([bar], [height], DARK, "_beyond", width=4, texts=[", ".join(margin.words)]))
+        side: Literal["bottom", "top"] = "bottom" if margin.position == axis.low else "top"
+        marks.append(Annotation("\n".join(margin.words), most, margin.position, ("right", side)))
     x = AxisSpec((0, most), "all", kind="count", most=1)
-    return Panel(x, replace(y, title="", named=False), tuple(marks), (0.835, MAIN[1], 0.165, MAIN[3]))
+    return Panel(x, replace(y, title="", named=False), tuple(marks), (0.835, MAIN_BOX[1], 0.165, MAIN_BOX[3]))
 
 
 def picture_recalibration(
@@ -606,25 +464,25 @@ def picture_recalibration(
     if validation is None:
         raise ValueError("`recalibration` must have a held-out validation; fit it with `folds` of 2 or more.")
     parts = {"before": validation.before, "after": validation.after}
-    names = {word: _choose_windows(result) for word, result in parts.items()}
+    names = {word: _choose_window_metric(result) for word, result in parts.items()}
     axis = fit_axis(parts.values(), names["before"], scale, wide=False)
     reach = _find_common_reach(get_table(result, names[word]) for word, result in parts.items())
     panels = []
     for i, (word, result) in enumerate(parts.items()):
-        panel = _make_factor_panel(result, names[word], axis, reach)
+        panel = _make_ratio_panel(result, names[word], axis, reach)
         heading = f"{word}: {label_result(result)}"
         position = (0.0, 0.54 * (1 - i), 1.0, 0.4)
-        x = panel.x if i == 0 else _make_percent_ruler(axis)
-        panels.append(replace(panel, title=heading, place=position, x=x, legend=""))
-    heading = _join(title, words.describe_map(recalibration))
-    return Picture(tuple(panels), (8, 6.4), heading, finding=words.label_recalibration(recalibration.status))
+        x = panel.x if i == 0 else _make_percent_axis(axis)
+        panels.append(replace(panel, title=heading, box=position, x=x, legend=""))
+    heading = _join_lines(title, words.describe_map(recalibration))
+    return Picture(tuple(panels), (8, 6.4), heading, summary=words.label_recalibration(recalibration.status))
 
 
 def picture_power(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
     """Show which odds ratios were detectable: in each score window alone, in a fifth of the information, and in all."""
-    metric = _choose_windows(result) if metric is None else metric
+    metric = _choose_window_metric(result) if metric is None else metric
     table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
     base = log_odds(table.mean[rows])
@@ -652,37 +510,37 @@ def picture_power(
             span = np.array([axis.limits] * len(ends)).reshape(-1, 2)
             level = np.array([[end, end] for end in ends]).reshape(-1, 2)
             marks.append(Lines(span, level, DARK, word, width=width, dash="--"))
-    y = AxisSpec((-reach, reach), "odds ratio", *make_factor_ticks(reach))
-    x = replace(_make_percent_ruler(axis), title="", named=False)
+    y = AxisSpec((-reach, reach), "odds ratio", *make_ratio_ticks(reach))
+    x = replace(_make_percent_axis(axis), title="", named=False)
     upper = Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
-    lower = replace(_make_predictions_panel(result, metric, axis, _make_percent_ruler(axis)), place=(0, 0, 1, 0.27))
+    lower = replace(_make_predictions_panel(result, metric, axis, _make_percent_axis(axis)), box=(0, 0, 1, 0.27))
     detectable = "" if verdict is None else describe_reach(verdict)
-    finding = "Minimum detectable odds ratios (80% power)"
-    return Picture((upper, lower), (8, 5.6), _join(title, detectable), finding=finding)
+    summary = "Minimum detectable odds ratios (80% power)"
+    return Picture((upper, lower), (8, 5.6), _join_lines(title, detectable), summary=summary)
 
 
 def picture_models(results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None) -> Picture:
-    """Show how far the windows of several models are from what is predicted, on the same axes; the worst first."""
+    """Show the odds ratios of score windows for several models on the same axes, the worst first."""
     named = check_models(results)
-    metric = _choose_windows(next(iter(named.values()))) if metric is None else metric
+    metric = _choose_window_metric(next(iter(named.values()))) if metric is None else metric
     axis = fit_axis(named.values(), metric, scale, wide=False)
     reach = _find_common_reach(get_table(result, metric) for result in named.values())
     columns = 1 if len(named) < 4 else 2
     lines = -(-len(named) // columns)
     panels: list[Panel] = []
     for i, name in enumerate(rank_models(named)):
-        panel = _make_factor_panel(named[name], metric, axis, reach)
+        panel = _make_ratio_panel(named[name], metric, axis, reach)
         row, column = divmod(i, columns)
         last = i + columns >= len(named)
-        # in each cell 0.24 at the left is for labels, and above for the title
+        # with two columns, 0.24 of each column is for tick labels; 0.2 of each line is for the title
         wide = 0.76 if columns > 1 else 1.0
-        place = (column + 1 - wide) / columns, 1 - (row + 0.92) / lines, wide / columns, 0.72 / lines
-        x = _make_percent_ruler(axis) if last else panel.x
+        box = (column + 1 - wide) / columns, 1 - (row + 0.92) / lines, wide / columns, 0.72 / lines
+        x = _make_percent_axis(axis) if last else panel.x
         heading = f"{shorten(name, 40)}: {label_result(named[name])}"
-        notes = tuple(mark for mark in panel.marks if i == 0 or not isinstance(mark, Note))
-        panels.append(replace(panel, place=place, x=x, title=heading, legend="", marks=notes))
+        notes = tuple(mark for mark in panel.marks if i == 0 or not isinstance(mark, Annotation))
+        panels.append(replace(panel, box=box, x=x, title=heading, legend="", marks=notes))
     size = 8.0 * (1 if columns == 1 else 1.5), 1.2 + 2.1 * lines
-    return Picture(tuple(panels), size, finding=summarize_models(named).rstrip("."))
+    return Picture(tuple(panels), size, summary=summarize_models(named).rstrip("."))
 
 
 def picture_binnings(
@@ -692,52 +550,58 @@ def picture_binnings(
     scale: Scale | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Show the binnings of a result one below the other: how far each bin is from what is predicted, on the same
-    axes; below, all predictions."""
+    """Show the odds ratios of bins for each binning of a result on the same axes; below, all predictions."""
     names = list_binnings(result) if metrics is None else list(metrics)
     tables = {name: get_table(result, name) for name in names}
     first = names[0]
     axis = fit_axis([result], first, scale, wide=False)
     reach = _find_common_reach(tables.values())
-    inches = [*([2.0] * len(names)), 1.0]  # less, and labels of factors would touch
+    inches = [*([2.0] * len(names)), 1.0]  # with less height, tick labels of ratios would touch
     panels: list[Panel] = []
     top = 1.0
     for name, high in zip(names, inches, strict=False):
-        panel, n = _make_factor_panel(result, name, axis, reach), tables[name].n[tables[name].n > 0]
+        panel, n = _make_ratio_panel(result, name, axis, reach), tables[name].n[tables[name].n > 0]
         sizes = f"{n.min():,} to {n.max():,}" if n.min() < n.max() else f"{n.max():,}"
         heading = f"{result.metrics[name].bins} ({len(n):,} with rows, {sizes} in each)"
-        notes = tuple(mark for mark in panel.marks if not panels or not isinstance(mark, Note))
-        place = 0.0, top - (high - 0.05) / sum(inches), 1.0, (high - 0.45) / sum(inches)
-        panels.append(replace(panel, place=place, title=heading, legend="" if panels else "above", marks=notes))
+        notes = tuple(mark for mark in panel.marks if not panels or not isinstance(mark, Annotation))
+        box = 0.0, top - (high - 0.05) / sum(inches), 1.0, (high - 0.45) / sum(inches)
+        panels.append(replace(panel, box=box, title=heading, legend="" if panels else "above", marks=notes))
         top -= high / sum(inches)
-    rows = _make_predictions_panel(result, first, axis, _make_percent_ruler(axis))
-    panels.append(replace(rows, place=(0.0, 0.0, 1.0, top - 0.35 / sum(inches))))
-    return Picture(tuple(panels), (8, 1.4 + sum(inches)), _join(title, describe(result)), finding=label_result(result))
+    rows = _make_predictions_panel(result, first, axis, _make_percent_axis(axis))
+    panels.append(replace(rows, box=(0.0, 0.0, 1.0, top - 0.35 / sum(inches))))
+    return Picture(
+        tuple(panels), (8, 1.4 + sum(inches)), _join_lines(title, describe(result)), summary=label_result(result)
+    )
 
 
-def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
-    """Return the positions of windows, half of a window's width, and whether positions are days."""
-    if not all(isinstance(window, date) for window in windows):
-        return np.arange(0.0, len(windows)), 0.5, False
-    x = np.array([np.datetime64(w.replace(tzinfo=None) if hasattr(w, "tzinfo") else w, "us") for w in windows])
+def place_times(periods: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
+    """Return the positions of periods, half of a period's width, and whether positions are days."""
+    if not all(isinstance(period, date) for period in periods):
+        return np.arange(0.0, len(periods)), 0.5, False
+    x = np.array(
+        [
+            np.datetime64(period.replace(tzinfo=None) if hasattr(period, "tzinfo") else period, "us")
+            for period in periods
+        ]
+    )
     days = (x - np.datetime64("1970-01-01", "us")) / np.timedelta64(86_400_000_000, "us")
     lengths = {"1h": 1 / 24, "1d": 1, "1w": 7, "1mo": 30, "1q": 91, "1y": 365}
     gap = float(np.median(np.diff(days))) if len(days) > 1 else 1.0
     return days, lengths.get(every or "", gap) / 2, True
 
 
-def make_time_ruler(windows: Sequence[Any], every: str | None, names: Sequence[str] | None = None) -> AxisSpec:
-    """Make the ruler of windows; windows that are few, or not dates, are labelled by name."""
-    x, half, dated = place_times(windows, every)
+def make_time_axis(periods: Sequence[Any], every: str | None, names: Sequence[str] | None = None) -> AxisSpec:
+    """Return the axis of periods; few periods, or periods that are not dates, are labelled by name."""
+    x, half, dated = place_times(periods, every)
     span = float(x[0] - 1.5 * half), float(x[-1] + 1.5 * half)
-    if dated and len(windows) > FEW_WINDOWS:
+    if dated and len(periods) > FEW_PERIODS:
         return AxisSpec(span, kind="date")
-    names = tuple(map(str, windows) if names is None else names)
+    names = tuple(map(str, periods) if names is None else names)
     return AxisSpec(span, "", tuple(x.tolist()), names, "date" if dated else "linear", room=0.65)
 
 
 def find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
-    """Return the runs of chosen windows without a gap, as start and exclusive end."""
+    """Return the runs of chosen periods without a gap, as start and exclusive end."""
     rows = np.arange(len(x)) if chosen is None else np.flatnonzero(chosen)
     if not len(rows):
         return []
@@ -747,7 +611,7 @@ def find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple
 
 
 def find_edges(x: Floats, half: float) -> Floats:
-    """Return both ends of each window; neighbours meet half way."""
+    """Return both ends of each period; neighbours meet half way."""
     middle = (x[1:] + x[:-1]) / 2
     return np.stack([np.append(x[0] - half, middle), np.append(middle, x[-1] + half)], 1).ravel()
 
@@ -780,7 +644,7 @@ def list_binnings(result: Result) -> list[str]:
 
 
 def describe(result: Result, metric: str | None = None) -> str:
-    """The numbers in a diagram's title: the verdict, the value, its mean if calibrated, n, prevalence."""
+    """Return the numbers in a diagram's title: the verdict, the value, its mean if calibrated, n, prevalence."""
     name = result.pictured if metric is None else metric
     value = f"{format_name(name)} {result.format(name)}"
     if name in result.nulls:
@@ -805,7 +669,8 @@ def describe_each_bin(table: BinTable) -> list[str]:
     return texts
 
 
-def _describe_cells(edges: Floats) -> list[str]:
+def _describe_histogram(edges: Floats) -> list[str]:
+    """Describe each cell of a histogram, for hovering."""
     return [f"predictions {start:.3g} to {end:.3g}" for start, end in pairwise(edges.tolist())]
 
 
@@ -823,5 +688,5 @@ def _stack(*columns: Floats) -> Floats:
     return np.stack(columns, 1)
 
 
-def _join(*lines: str | None) -> str:
+def _join_lines(*lines: str | None) -> str:
     return "\n".join(filter(None, lines))

@@ -1,7 +1,7 @@
-"""How pictures look in matplotlib: settings that hold while a picture is drawn, and never the user's.
+"""The style of plots in matplotlib: settings while a plot is drawn; the user's settings never change.
 
-Fonts are the first of a list that are installed. Matplotlib takes each sign from the first of them that has it, so that
-names in any script are shown where a font for it is there.
+Fonts are those of a list that are installed. Matplotlib takes each character from the first font that has it, so that
+names in any script are shown if a font for it is installed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-INK = "#24292f"
+TEXT_COLOUR = "#24292f"
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
-    "axes.edgecolor": INK,
+    "axes.edgecolor": TEXT_COLOUR,
     "axes.facecolor": "white",
-    "axes.labelcolor": INK,
+    "axes.labelcolor": TEXT_COLOUR,
     "axes.linewidth": 0.8,
-    "axes.titlecolor": INK,
+    "axes.titlecolor": TEXT_COLOUR,
     "axes.unicode_minus": False,
     "figure.facecolor": "white",
     "font.size": 9.5,
@@ -27,11 +27,11 @@ SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "savefig.facecolor": "white",
     "svg.hashsalt": "truecal",
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "text.color": TEXT_COLOUR,
+    "xtick.color": TEXT_COLOUR,
+    "ytick.color": TEXT_COLOUR,
 }
-BOLD = 600  # the weight from which on a face is bold
+BOLD = 600  # the least weight of a bold face (semibold)
 FONTS = (
     "DejaVu Sans",
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Source Han Sans", "Hiragino Sans", "Yu Gothic"),
@@ -51,9 +51,11 @@ def apply_style() -> AbstractContextManager[None]:
 
 @cache
 def find_fonts(*, bold: bool = False) -> list[str]:
-    """Return the fonts of the list that are installed; matplotlib brings the first. With `bold`, those that have such a
-    face: matplotlib would complain of the others."""
+    """Return the fonts of the list that are installed; matplotlib brings the first.
+
+    With `bold`, only those with a bold face: matplotlib would warn of the others.
+    """
     fonts = import_module("matplotlib.font_manager")
     entries = fonts.fontManager.ttflist
-    known = {each.name for each in entries if not bold or fonts.weight_dict.get(each.weight, each.weight) >= BOLD}
+    known = {font.name for font in entries if not bold or fonts.weight_dict.get(font.weight, font.weight) >= BOLD}
     return [name for name in FONTS if name in known]

@@ -1,8 +1,8 @@
-"""Draw pictures as HTML with inline SVG: without a library or a script, at any width, in the colours of the page.
+"""Draw plots as HTML with inline SVG: without a library or a script, at any width, in the colours of the page.
 
-Shapes are stretched to the width that there is; positions of texts and markers are percentages of it, their sizes are
-not. So one drawing suits a phone and a wall. Colours are classes, which a style sheet gives a light and a dark look.
-What hovering shows is in `<title>` elements.
+Shapes are stretched to the available width. Positions of texts and markers are percentages of it, their sizes are
+fixed, so that one drawing suits a phone and a large screen. Colours are CSS classes, with a light and a dark theme in
+the style sheet. Texts for hovering are in `<title>` elements.
 """
 
 from __future__ import annotations
@@ -18,35 +18,42 @@ from truecal._text import escape_html, measure, shorten
 from truecal.data import Floats, Ints
 from truecal.plot._axis import Scale, round_up
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import (
+from truecal.plot._marks import (
     BLUE,
     GREY,
     INK,
-    MIDDLE,
     PALE,
     SKY,
     VERMILION,
+    Annotation,
     Areas,
     AxisSpec,
     Bars,
     Lines,
     Mark,
-    Note,
     Panel,
     Picture,
     Points,
     Spans,
 )
+from truecal.plot._pictures import NO_DEVIATION
 from truecal.results import Result
 
-CLASSES = {BLUE: "blue", VERMILION: "red", SKY: "sky", INK: "ink", GREY: "grey", PALE: "pale"}  # of colours; else dark
+COLOUR_CLASSES = {
+    BLUE: "blue",
+    VERMILION: "red",
+    SKY: "sky",
+    INK: "ink",
+    GREY: "grey",
+    PALE: "pale",
+}  # others are "dark"
 PIXELS = 80  # of a panel's height, per inch
 LETTER = 6.7  # pixels of a letter of a tick's label, on average
 NARROW = 240  # pixels of a panel on a phone
-BRIEF = 18  # signs of a label where a picture is narrow
+BRIEF = 18  # characters of a label on a narrow screen
 WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
-STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
-MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
+DAY_STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
+MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120)
 SHAPES = {  # markers, as paths of the size 1
     "o": "M-.5 0a.5 .5 0 1 0 1 0a.5 .5 0 1 0-1 0z",
     "s": "M-.5-.5h1v1h-1z",
@@ -61,7 +68,7 @@ SHAPES = {  # markers, as paths of the size 1
 
 
 def make_svg(kind: str, *data: Any, label: str, texts: bool = True, **options: Any) -> str:
-    """Return a picture as HTML; `label` says what it shows to those who cannot see it, `texts` are for hovering.
+    """Return a plot as HTML; `label` describes it for screen readers, `texts` has texts for hovering.
 
     `kind` is the name of a function of `truecal.plot`, such as "calibration"; other arguments are passed on to it.
     """
@@ -87,12 +94,12 @@ def make_thumbnail(result: Result, label: str, scale: Scale | None = None) -> st
 
 
 def render(picture: Picture, label: str) -> str:
-    """Return the HTML of a picture, without its title."""
-    rulers = [panel.y for panel in picture.panels if panel.place[0] == 0]
-    wide, small = (max(_measure_margin(ruler, most) for ruler in rulers) for most in (math.inf, BRIEF))
+    """Return the HTML of a plot, without its title."""
+    left_axes = [panel.y for panel in picture.panels if panel.box[0] == 0]
+    wide, small = (max(_measure_margin(spec, most) for spec in left_axes) for most in (math.inf, BRIEF))
     rows: dict[float, list[Panel]] = {}
-    for panel in sorted(picture.panels, key=lambda panel: (-panel.place[1], panel.place[0])):
-        rows.setdefault(panel.place[1], []).append(panel)
+    for panel in sorted(picture.panels, key=lambda panel: (-panel.box[1], panel.box[0])):
+        rows.setdefault(panel.box[1], []).append(panel)
     parts = "".join(_draw_row(row, picture.size[1]) for row in rows.values())
     return (
         f'<div class="picture" role="img" aria-label="{escape_html(label)}" data-hover="{picture.hover}" '
@@ -100,15 +107,15 @@ def render(picture: Picture, label: str) -> str:
     )
 
 
-def _measure_margin(ruler: AxisSpec, most: float = math.inf) -> float:
-    """The room that an axis' labels, of at most so many signs, and its title take beside a panel, in pixels."""
-    labels = find_ticks(ruler)[1] if ruler.named else ()
-    return 8 + LETTER * min(max(map(measure, labels), default=0), most) + 18 * bool(ruler.title)
+def _measure_margin(spec: AxisSpec, most: float = math.inf) -> float:
+    """Return the pixels that an axis' title and labels, of at most `most` characters, take beside a panel."""
+    labels = find_ticks(spec)[1] if spec.named else ()
+    return 8 + LETTER * min(max(map(measure, labels), default=0), most) + 18 * bool(spec.title)
 
 
 def _draw_row(panels: Sequence[Panel], inches: float) -> str:
-    """Panels side by side, with a line of legends above and the labels of their axes below."""
-    height = round(PIXELS * (inches - 0.6) * max(panel.place[3] for panel in panels))
+    """Draw panels side by side, with their legends above and the labels of their axes below."""
+    height = round(PIXELS * (inches - 0.6) * max(panel.box[3] for panel in panels))
     below = max(_measure_below(panel.x) for panel in panels)
     heads = "".join(f'<p class="head">{escape_html(panel.title)}</p>' for panel in panels if panel.title)
     keys = "".join(_write_legend(panel) for panel in panels)
@@ -116,16 +123,18 @@ def _draw_row(panels: Sequence[Panel], inches: float) -> str:
     return f'{heads}{keys}<svg class="row" height="{height + below}" aria-hidden="true">{drawn}</svg>'
 
 
-def _measure_below(ruler: AxisSpec) -> int:
-    labels, turned = find_ticks(ruler)[1:]
-    room = 6 + (LETTER * max(map(measure, labels), default=0) if turned else 14) if ruler.named and labels else 6
-    return round(room + 18 * bool(ruler.title and ruler.named))
+def _measure_below(spec: AxisSpec) -> int:
+    """Return the pixels that an axis' labels and its title take below a panel."""
+    labels, turned = find_ticks(spec)[1:]
+    room = 6 + (LETTER * max(map(measure, labels), default=0) if turned else 14) if spec.named and labels else 6
+    return round(room + 18 * bool(spec.title and spec.named))
 
 
 def _draw_panel(panel: Panel, height: int) -> str:
-    left, _, width, _ = panel.place
+    """Draw the marks of a panel and the labels of its axes."""
+    left, _, width, _ = panel.box
     ends = 100 * left, 100 * width
-    grids = "".join(_draw_grid(ruler, height, name) for ruler, name in ((panel.x, "x"), (panel.y, "y")) if ruler.grid)
+    grids = "".join(_draw_grid(spec, height, name) for spec, name in ((panel.x, "x"), (panel.y, "y")) if spec.grid)
     shapes = "".join(_draw_shape(mark, panel.x, panel.y, height) for mark in panel.marks)
     parts = [
         f'<svg x="{ends[0]:g}%" width="{ends[1]:g}%" height="{height}" viewBox="0 0 {WIDE} {FINE * height}" '
@@ -139,17 +148,17 @@ def _draw_panel(panel: Panel, height: int) -> str:
 
 
 def _draw_shape(mark: Mark, x: AxisSpec, y: AxisSpec, height: int) -> str:
-    """A mark that is stretched with its panel."""
-    if isinstance(mark, Points | Note):
+    """Draw a mark that is stretched with its panel."""
+    if isinstance(mark, Points | Annotation):
         return ""
     if isinstance(mark, Spans):
-        ends = zip(_share(x, mark.left), _share(x, mark.right), strict=True)
+        ends = zip(_to_shares(x, mark.left), _to_shares(x, mark.right), strict=True)
         boxes = [np.array([[a, 0], [b, 0], [b, 1], [a, 1]]) for a, b in ends]
         return _write_path("".join(_trace(box, height, closed=True) for box in boxes), 'class="span"')
     if isinstance(mark, Bars):
         rows: Iterable[Floats] = _outline_bars(mark, x, y)
     else:
-        rows = (np.stack([_share(x, a), _share(y, b)], 1) for a, b in zip(mark.x, mark.y, strict=True))
+        rows = (np.stack([_to_shares(x, a), _to_shares(y, b)], 1) for a, b in zip(mark.x, mark.y, strict=True))
     closed = not isinstance(mark, Lines)
     paths = [_trace(row, height, closed=closed) for row in rows]
     look = _style(mark)
@@ -164,14 +173,14 @@ def _style(mark: Areas | Bars | Lines) -> str:
     alpha = f' opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
     if isinstance(mark, Lines):
         dash = {"-": "", "--": ' stroke-dasharray="6 4"', ":": ' stroke-dasharray="2 2"'}[mark.dash]
-        return f'class="line {_name(mark.colour)}" stroke-width="{mark.width:g}"{dash}{alpha}'
+        return f'class="line {_name_colour(mark.colour)}" stroke-width="{mark.width:g}"{dash}{alpha}'
     kind = "box" if isinstance(mark, Areas) and mark.alpha < 1 else "area"
-    return f'class="{kind} {_name(mark.colour)}"{alpha.replace("opacity", "fill-opacity")}'
+    return f'class="{kind} {_name_colour(mark.colour)}"{alpha.replace("opacity", "fill-opacity")}'
 
 
-def _name(colour: str) -> str:
-    """The class of a colour."""
-    return CLASSES.get(colour, "dark")
+def _name_colour(colour: str) -> str:
+    """Return the CSS class of a colour."""
+    return COLOUR_CLASSES.get(colour, "dark")
 
 
 def _write_path(path: str, look: str, text: str = "") -> str:
@@ -182,66 +191,65 @@ def _write_path(path: str, look: str, text: str = "") -> str:
 
 
 def _outline_bars(mark: Bars, x: AxisSpec, y: AxisSpec) -> Iterator[Floats]:
-    """The corners of bars."""
+    """Yield the corners of each bar, as shares of the panel."""
     along, up = (y, x) if mark.flat else (x, y)
-    left, right = _share(along, mark.left), _share(along, mark.right)
-    base, top = _share(up, np.zeros(len(left))), _share(up, np.asarray(mark.height, dtype=np.float64))
+    left, right = _to_shares(along, mark.left), _to_shares(along, mark.right)
+    base, top = _to_shares(up, np.zeros(len(left))), _to_shares(up, np.asarray(mark.height, dtype=np.float64))
     for a, b, c, d in zip(left, right, base, top, strict=True):
         corners = [[a, c], [a, d], [b, d], [b, c]] if c != d else []
         yield np.array(corners).reshape(-1, 2)[:, :: -1 if mark.flat else 1]
 
 
 def _trace(shares: Floats, height: int, *, closed: bool) -> str:
-    """A path through points given as shares of a panel; those that round to the one before are left out."""
+    """Return a path through points given as shares of a panel, without points that round to the one before."""
     shares = shares[~np.isnan(shares).any(1)]
     if not len(shares):
         return ""
     places = np.rint(np.clip(shares, -0.5, 1.5) * [WIDE, -FINE * height] + [0, FINE * height]).astype(np.int64)
     steps = np.diff(places, axis=0)
     steps = steps[steps.any(1)]
-    moves = "".join(_move(*step) for step in steps.tolist())
+    moves = "".join(_write_step(*step) for step in steps.tolist())
     return f"M{places[0, 0]} {places[0, 1]}{moves}{'z' * closed}"
 
 
-def _move(across: int, down: int) -> str:
+def _write_step(across: int, down: int) -> str:
     if not down:
         return f"h{across}"
     return f"l{across} {down}".replace(" -", "-") if across else f"v{down}"
 
 
 def _draw_sign(mark: Mark, x: AxisSpec, y: AxisSpec, height: int, ends: tuple[float, float]) -> str:
-    """A mark that keeps its size: markers and notes."""
-    if isinstance(mark, Note):
+    """Draw a mark that keeps its size: markers and annotations."""
+    if isinstance(mark, Annotation):
         across, up = mark.align
-        (place,), (share,) = _share(x, np.array([mark.x])), _share(y, np.array([mark.y]))
+        (along,), (share,) = _to_shares(x, np.array([mark.x])), _to_shares(y, np.array([mark.y]))
         anchor, shift = ("end", -4) if across == "right" else ("start", 4)
         lines = mark.text.split("\n")
         begin = {"top": 12, "center": 4 - 7 * (len(lines) - 1), "bottom": -4 - 14 * (len(lines) - 1)}[up]
-        where = f'x="{ends[0] + ends[1] * place:.4g}%" dx="{shift}" text-anchor="{anchor}"'
+        at = f'x="{ends[0] + ends[1] * along:.4g}%" dx="{shift}" text-anchor="{anchor}"'
         return "".join(
-            f'<text class="note {_name(mark.colour)}" {where} y="{height * (1 - share) + begin + 14 * i:.0f}">'
+            f'<text class="note {_name_colour(mark.colour)}" {at} y="{height * (1 - share) + begin + 14 * i:.0f}">'
             f"{escape_html(line)}</text>"
             for i, line in enumerate(lines)
         )
     if not isinstance(mark, Points):
         return ""
-    found = []
+    signs = []
     texts = mark.texts or [""] * len(mark.x)
     scale = 4 / 3 * mark.size
-    look = (
-        f'class="{"line" if mark.marker == "x" else "area"} sign {_name(mark.colour)}" transform="scale({scale:.3g})"'
-    )
-    for across, share, text in zip(_share(x, mark.x), _share(y, mark.y), texts, strict=True):
+    kind = "line" if mark.marker == "x" else "area"
+    look = f'class="{kind} sign {_name_colour(mark.colour)}" transform="scale({scale:.3g})"'
+    for across, share, text in zip(_to_shares(x, mark.x), _to_shares(y, mark.y), texts, strict=True):
         at = f'x="{ends[0] + ends[1] * across:.5g}%" y="{height * (1 - share):.1f}"'
-        found.append(f'<svg class="at" {at}>{_write_path(SHAPES[mark.marker], look, text)}</svg>')
-    return "".join(found)
+        signs.append(f'<svg class="at" {at}>{_write_path(SHAPES[mark.marker], look, text)}</svg>')
+    return "".join(signs)
 
 
 def _write_legend(panel: Panel) -> str:
-    """The labels of a panel's marks, each with a sample."""
+    """Return the labels of a panel's marks, each with a sample."""
     shown: dict[str, str] = {}
     for mark in panel.marks if panel.legend else ():
-        if not isinstance(mark, Note) and mark.label[:1] not in ("", "_"):
+        if not isinstance(mark, Annotation) and mark.label[:1] not in ("", "_"):
             shown.setdefault(mark.label, _draw_sample(mark))
     keys = "".join(f"<li>{sample}{escape_html(label)}</li>" for label, sample in shown.items())
     return f'<ul class="legend">{keys}</ul>' if keys else ""
@@ -250,7 +258,7 @@ def _write_legend(panel: Panel) -> str:
 def _draw_sample(mark: Areas | Bars | Lines | Points | Spans) -> str:
     if isinstance(mark, Points):
         kind = "line" if mark.marker == "x" else "area"
-        look = f'class="{kind} sign {_name(mark.colour)}" transform="translate(9 6)scale(8)"'
+        look = f'class="{kind} sign {_name_colour(mark.colour)}" transform="translate(9 6)scale(8)"'
         inside = _write_path(SHAPES[mark.marker], look)
     elif isinstance(mark, Spans):
         inside = '<path class="span" d="M1 1h16v10h-16z"/>'
@@ -262,111 +270,111 @@ def _draw_sample(mark: Areas | Bars | Lines | Points | Spans) -> str:
 # ---- axes ----------------------------------------------------------------------------------------------------------
 
 
-def _share(ruler: AxisSpec, values: Floats) -> Floats:
-    """Where values lie on an axis, as shares of its length."""
-    low, high = _to_units(ruler, np.array(ruler.limits))
-    return np.asarray((_to_units(ruler, np.asarray(values, dtype=np.float64)) - low) / (high - low))
+def _to_shares(spec: AxisSpec, values: Floats) -> Floats:
+    """Return the positions of values on an axis, as shares of its length."""
+    low, high = _to_units(spec, np.array(spec.limits))
+    return np.asarray((_to_units(spec, np.asarray(values, dtype=np.float64)) - low) / (high - low))
 
 
-def _to_units(ruler: AxisSpec, values: Floats) -> Floats:
-    """Values in the units of an axis: log-odds on the logit scale."""
-    return np.asarray(np.log(values) - np.log1p(-values)) if ruler.kind == "logit" else values
+def _to_units(spec: AxisSpec, values: Floats) -> Floats:
+    """Convert values to the units of an axis: log-odds on the logit scale."""
+    return np.asarray(np.log(values) - np.log1p(-values)) if spec.kind == "logit" else values
 
 
-def _draw_grid(ruler: AxisSpec, height: int, name: str) -> str:
-    shares = _share(ruler, np.array(find_ticks(ruler)[0]))
+def _draw_grid(spec: AxisSpec, height: int, name: str) -> str:
+    shares = _to_shares(spec, np.array(find_ticks(spec)[0]))
     ends = [np.array([[s, 0], [s, 1]]) for s in shares] if name == "x" else [np.array([[0, s], [1, s]]) for s in shares]
     return _write_path("".join(_trace(line, height, closed=False) for line in ends), 'class="grid"')
 
 
-def _label_below(ruler: AxisSpec, height: int, ends: tuple[float, float]) -> str:
-    """The line, the labels and the title of a horizontal axis."""
+def _label_below(spec: AxisSpec, height: int, ends: tuple[float, float]) -> str:
+    """Draw the line, the labels and the title of a horizontal axis."""
     begin, wide = ends
     parts = [f'<line class="axis" x1="{begin:g}%" x2="{begin + wide:g}%" y1="{height}" y2="{height}"/>']
-    ticks, labels, turned = find_ticks(ruler)
-    shares = _share(ruler, np.array(ticks))
+    ticks, labels, turned = find_ticks(spec)
+    shares = _to_shares(spec, np.array(ticks))
     crowding = _find_crowding(shares.tolist(), labels)
     for i, (share, label) in enumerate(zip(shares, labels, strict=True)):
         at = f"{begin + wide * share:.4g}%"
         parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{height}" y2="{height + 4}"/>')
         spare = i in crowding
-        if ruler.named and turned:
+        if spec.named and turned:
             text = f'<text transform="rotate(-90)" text-anchor="end" dy="4">{escape_html(label)}</text>'
             parts.append(f'<svg class="at{" spare" * spare}" x="{at}" y="{height + 7}">{text}</svg>')
-        elif ruler.named:
+        elif spec.named:
             kind = ' class="spare"' * spare
             parts.append(f'<text{kind} x="{at}" y="{height + 17}" text-anchor="middle">{escape_html(label)}</text>')
-    if ruler.title and ruler.named:
-        low = height + _measure_below(ruler) - 4
+    if spec.title and spec.named:
+        low = height + _measure_below(spec) - 4
         middle = f'x="{begin + wide / 2:g}%" y="{low}" text-anchor="middle"'
-        parts.append(f'<text class="title" {middle}>{escape_html(ruler.title)}</text>')
+        parts.append(f'<text class="title" {middle}>{escape_html(spec.title)}</text>')
     return "".join(parts)
 
 
 def _find_crowding(shares: list[float], labels: list[str]) -> set[int]:
-    """The labels that would touch another where the picture is narrow; that of the middle, or the first, stays."""
+    """Return the labels to hide on a narrow screen, which would touch another; the middle or the first stays."""
     middle = len(labels) // 2  # ticks of ratios lie evenly around 1
-    kept = middle if labels[middle : middle + 1] == [MIDDLE] else 0
+    kept = middle if labels[middle : middle + 1] == [NO_DEVIATION] else 0
     reach = [LETTER * measure(label) / 2 + LETTER / 2 for label in labels]
-    found = set()
+    crowding = set()
     for step in (1, -1):
         last, i = kept, kept + step
         while 0 <= i < len(labels):
             if abs(shares[i] - shares[last]) * NARROW < reach[i] + reach[last]:
-                found.add(i)
+                crowding.add(i)
             else:
                 last = i
             i += step
-    return found
+    return crowding
 
 
-def _label_side(ruler: AxisSpec, height: int, ends: tuple[float, float]) -> str:
-    """The line, the labels and the title of a vertical axis; where the picture is narrow, long labels are brief."""
+def _label_side(spec: AxisSpec, height: int, ends: tuple[float, float]) -> str:
+    """Draw the line, the labels and the title of a vertical axis; a narrow screen gets shortened labels."""
     at = f"{ends[0]:g}%"
     parts = [f'<line class="axis" x1="{at}" x2="{at}" y1="0" y2="{height}"/>']
-    ticks, labels, _ = find_ticks(ruler)
-    for share, label in zip(_share(ruler, np.array(ticks)), labels if ruler.named else (), strict=False):
-        where = f'x="{at}" dx="-6" text-anchor="end" y="{height * (1 - share) + 4:.0f}"'
-        parts += [f"<text{kind} {where}>{escape_html(text)}</text>" for kind, text in _list_widths(label)]
-    if ruler.title:
-        sides = _measure_margin(ruler), _measure_margin(ruler, BRIEF)
+    ticks, labels, _ = find_ticks(spec)
+    for share, label in zip(_to_shares(spec, np.array(ticks)), labels if spec.named else (), strict=False):
+        position = f'x="{at}" dx="-6" text-anchor="end" y="{height * (1 - share) + 4:.0f}"'
+        parts += [f"<text{kind} {position}>{escape_html(text)}</text>" for kind, text in _list_widths(label)]
+    if spec.title:
+        sides = _measure_margin(spec), _measure_margin(spec, BRIEF)
         kinds = ("",) if sides[0] == sides[1] else (' class="full"', ' class="brief"')
         for kind, side in zip(kinds, sides, strict=False):
             turned = f"translate({6 - side:.0f} {height / 2:.0f})rotate(-90)"
-            text = f'<text class="title" transform="{turned}" text-anchor="middle">{escape_html(ruler.title)}</text>'
+            text = f'<text class="title" transform="{turned}" text-anchor="middle">{escape_html(spec.title)}</text>'
             parts.append(f'<svg class="at" x="{at}"><g{kind}>{text}</g></svg>')
     return "".join(parts)
 
 
 def _list_widths(label: str) -> list[tuple[str, str]]:
-    """A label for wide pictures and one for narrow ones, each with its class; one for both if it is short."""
+    """Return a label for wide and one for narrow screens, each with its class; one for both if it is short."""
     brief = shorten(label, BRIEF)
     return [("", label)] if brief == label else [(' class="full"', label), (' class="brief"', brief)]
 
 
-def find_ticks(ruler: AxisSpec) -> tuple[list[float], list[str], bool]:
-    """The ticks of an axis, their labels, and whether these are rotated: its own, or round numbers."""
-    if ruler.ticks is not None:
-        return ruler.fit(7.0)
-    low, high = min(ruler.limits), max(ruler.limits)
-    if ruler.kind == "date":
+def find_ticks(spec: AxisSpec) -> tuple[list[float], list[str], bool]:
+    """Return the ticks of an axis, given ones or round numbers, their labels, and whether these are rotated."""
+    if spec.ticks is not None:
+        return spec.fit(7.0)
+    low, high = min(spec.limits), max(spec.limits)
+    if spec.kind == "date":
         return *_find_dates(low, high), False
-    step = round_up((high - low) / (ruler.most + 1))
-    step = max(step, 1.0) if ruler.kind == "count" else step
+    step = round_up((high - low) / (spec.most + 1))
+    step = max(step, 1.0) if spec.kind == "count" else step
     ticks = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
     digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     return ticks.tolist(), [f"{tick:,.{digits}f}" for tick in ticks.tolist()], False
 
 
 def _find_dates(low: float, high: float) -> tuple[list[float], list[str]]:
-    """Ticks of an axis of days: at most eight, on days, Mondays or firsts of months."""
-    step = next((step for step in STEPS if high - low <= 8 * step), 0)
+    """Return the ticks of an axis of days: at most eight, on days, Mondays or firsts of months."""
+    step = next((step for step in DAY_STEPS if high - low <= 8 * step), 0)
     if step:
         first = 4 if step >= 7 else 0  # 1970-01-05 was a Monday
         ticks: Ints = np.arange(np.ceil((low - first) / step), np.floor((high - first) / step) + 1).astype(np.int64)
         days = (ticks * step + first).astype("datetime64[D]")
         return days.astype(np.float64).tolist(), [str(day) for day in days]
-    months = next((months for months in MONTHS if high - low <= 8 * 30.44 * months), MONTHS[-1])
+    months = next((months for months in MONTH_STEPS if high - low <= 8 * 30.44 * months), MONTH_STEPS[-1])
     start, stop = (
         np.datetime64(int(np.floor(end)), "D").astype("datetime64[M]").astype(np.int64) for end in (low, high)
     )

@@ -1,4 +1,4 @@
-"""Dataframes and files to tallies, in one pass."""
+"""Dataframes and files to observations, in one pass."""
 
 from truecal._lazy import lazy_names as _open
 

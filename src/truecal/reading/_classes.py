@@ -212,9 +212,9 @@ def refuse_sums(count: int, rows: int, place: str) -> NoReturn:
 
 def choose_in_engine(rows: Any, matches: Sequence[Any]) -> Any:
     """Add to renamed columns in another engine: `top`, the place of the most probable class; `score`, its probability;
-    and `right`, 1 where it is the right one and 0 elsewhere.
+    and `right`, 1 if it is the right one and 0 elsewhere.
 
-    `matches` has for each class whether a row's label is that class. `right` is null where the label is missing, and
+    `matches` has for each class whether a row's label is that class. `right` is null if the label is missing, and
     `score` null, NaN or 2 in rows that are invalid; 3 where the probabilities do not sum to 1.
     """
     pl = language(rows)

@@ -486,7 +486,7 @@ def infer_time(data: Any, *, format: str | None = None) -> str:
 
 
 def find_time(data: Any, *, format: str | None = None) -> str | None:
-    """Return the only column whose first rows look like dates or times; None where none does, or several do.
+    """Return the only column whose first rows look like dates or times; None if none does, or several do.
 
     Examples
     --------
@@ -510,7 +510,7 @@ def _holds_times(column: HeadColumn) -> bool:
 
 
 def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> str | None:
-    """Return a column that looks like the customers, patients or documents that rows belong to; None where there is
+    """Return a column that looks like the customers, patients or documents that rows belong to; None if there is
     none.
 
     Its name says so, it has many values, and they repeat in the first rows.
@@ -541,8 +541,8 @@ def _is_owner(name: str) -> bool:
 def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -> tuple[int, int]:
     """Return how many of the first rows are copies of others in every column, and how many rows were looked at.
 
-    No copies where they are few, or where no column besides those used tells rows or customers apart, such as a time or
-    an id: rows with few different values are equal by chance.
+    No copies if they are few, or if no column besides those used tells rows or customers apart, such as a time or
+    an id: rows with few different values are often equal.
 
     Examples
     --------

@@ -138,7 +138,7 @@ class Table:
     again: tuple[str, ...] = ()
 
 
-_recent: deque[tuple[Any, Table]] = deque(maxlen=16)  # columns are guessed and read from the same file
+_recent: deque[tuple[Any, Table]] = deque(maxlen=16)  # columns are inferred and read from the same file
 
 
 def stamp(place: Path) -> Stamp:

@@ -162,7 +162,7 @@ def is_lazy(frame: Any) -> bool:
 
 
 def as_floats(series: Any) -> AnyArray:
-    """Numbers of any type as an array of floats, NaN where they are missing."""
+    """Numbers of any type as an array of floats, NaN if they are missing."""
     pl = language(series)
     if series.dtype not in (pl.Float32, pl.Float64):
         series = series.cast(pl.Float64)

@@ -65,7 +65,7 @@ class Extras:
 
     @property
     def sums(self) -> list[str]:
-        """The prepared columns that are added up where rows are grouped."""
+        """The prepared columns that are added up when rows are grouped."""
         return [name for name in ("weight", "importance_weight") if name in self.names]
 
     def check(self, schema: Mapping[str, Any]) -> None:
@@ -76,7 +76,7 @@ class Extras:
 
     def prepare(self, rows: Any, scores: Sequence[str]) -> Any:
         """Return renamed rows with the status `extra`, with scores of late labels discounted, and with weights that
-        are 1 where they cannot be used; `raw` are those that were given."""
+        are 1 if they cannot be used; `raw` are those that were given."""
         pl = language(rows)
         rows = rows.with_columns(*(pl.col(name).cast(pl.Float64) for name in self.names))
         status: Any = pl.lit(0)

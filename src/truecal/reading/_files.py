@@ -71,14 +71,14 @@ class Files:
             yield
         except pl.exceptions.PolarsError as error:
             self.check_unchanged()
-            if self.kind == "jsonl" and not self.guessed:
+            if self.kind == "jsonl" and not self.inferred:
                 self._check_lines()
             with suppress(pl.exceptions.PolarsError):  # which lines of JSON that are none give again
                 self._check_numbers(pl)
-                if not self.guessed:  # another type may fit all rows
+                if not self.inferred:  # another type may fit all rows
                     self._check_times(pl)
             self._check_alike()
-            raise self._unreadable(error, Unforeseen if self.guessed else Unreadable) from error
+            raise self._unreadable(error, Unforeseen if self.inferred else Unreadable) from error
         except OSError as error:
             if error.errno is not None:
                 raise
@@ -87,13 +87,13 @@ class Files:
         self.check_unchanged()
 
     @property
-    def guessed(self) -> bool:
-        """Whether types of columns were guessed from the first rows, as those of text are."""
+    def inferred(self) -> bool:
+        """Whether types of columns were inferred from the first rows, as those of text are."""
         return self.kind in TEXT and self.frame is not None and "types" not in self.text
 
     def lacks(self, names: Iterable[str]) -> bool:
         """Whether later lines of JSON may have a column that the first ones lack."""
-        return self.kind == "jsonl" and self.guessed and not set(names) <= set(self.frame.collect_schema())
+        return self.kind == "jsonl" and self.inferred and not set(names) <= set(self.frame.collect_schema())
 
     def infer_types(self, names: Iterable[str]) -> dict[str, Any]:
         """The types of columns of CSV, or of all columns of JSON, by all rows; see `open_files`. This takes longer than

@@ -67,7 +67,7 @@ class PlainColumn:
         return list(codes), np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
 
     def every(self) -> list[Any]:
-        """The values of all rows, None where they are missing."""
+        """The values of all rows, None if they are missing."""
         present = iter(self.values)
         return [None if gone else next(present) for gone in self.gone] if self.gone else self.values
 
@@ -76,7 +76,7 @@ class PlainColumn:
         return np.array(self.values, np.float64) if self.type in ("integer", "number") else self.values
 
     def rows(self) -> AnyArray:
-        """The numbers of all rows, NaN where they are missing."""
+        """The numbers of all rows, NaN if they are missing."""
         if not self.gone:
             return np.array(self.values, np.float64)
         found = np.full(len(self.gone), np.nan)
@@ -141,7 +141,7 @@ def open_plain(data: Any, format: str | None) -> PlainTable | None:
     return None if before[2] > MOST else _open_once(place, kind, before)
 
 
-@lru_cache(maxsize=1)  # columns are guessed, and rows looked at and read, from the same file
+@lru_cache(maxsize=1)  # columns are inferred, and rows looked at and read, from the same file
 def _open_once(place: Path, kind: str, before: Stamp) -> PlainTable | None:
     """Open a file that was last written when its stamp says."""
     with name_place(place), open(place, "rb") as file:

@@ -1,4 +1,4 @@
-"""The first rows of data, by which columns are guessed."""
+"""The first rows of data, by which columns are inferred."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class HeadColumn(Protocol):
         """The values that are not missing, those of numbers as an array."""
 
     def every(self) -> list[Any]:
-        """The values of all rows, None where they are missing."""
+        """The values of all rows, None if they are missing."""
 
     def rows(self) -> AnyArray:
-        """The numbers of all rows, NaN where they are missing."""
+        """The numbers of all rows, NaN if they are missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +72,10 @@ class FrameColumn:
         return as_floats(values).astype(np.float64) if self.series.dtype.is_numeric() else values.to_list()
 
     def every(self) -> list[Any]:
-        """The values of all rows, None where they are missing."""
+        """The values of all rows, None if they are missing."""
         values: list[Any] = self.series.to_list()
         return values
 
     def rows(self) -> AnyArray:
-        """The numbers of all rows, NaN where they are missing."""
+        """The numbers of all rows, NaN if they are missing."""
         return as_floats(self.series).astype(np.float64)

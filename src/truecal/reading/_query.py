@@ -558,7 +558,7 @@ class Query:
         return ", ".join(described)
 
     def _find_first(self, scores: Sequence[str]) -> tuple[int, float, str] | None:
-        """The row, the value and the column of the first of these scores that is out of range; None where rows have no
+        """The row, the value and the column of the first of these scores that is out of range; None if rows have no
         order."""
         if not self.here or self.joined:
             return None
@@ -629,7 +629,7 @@ class Query:
         )
 
     def _suggest_label(self) -> str:
-        """The larger of two labels, which are numbers; 1 where there are more."""
+        """The larger of two labels, which are numbers; 1 if there are more."""
         labels = collect(pick(self.frame, {"label": self.roles.label}).unique().head(4))["label"].tolist()
         known = [float(value) for value in labels if value is not None and np.isfinite(float(value))]
         return f"{max(known):g}" if len(known) == 2 else "1"
@@ -687,13 +687,13 @@ def column_names(frame: Any, format: str | None = None) -> list[str]:
 
 
 def read_data(data: Any, roles: Roles, read: Callable[[Query], T]) -> T:
-    """Read the query of data; once more where a later row of text has another type than the first ones."""
+    """Read the query of data; once more if a later row of text has another type than the first ones."""
     query = Query.of(data, roles)
     try:
         return read(query)
     except Unforeseen:
         source = query.source
-        if source is None or not source.guessed:
+        if source is None or not source.inferred:
             raise
         types = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
         return read(Query.of(list(source.places), replace(roles, format=source.kind), types))
@@ -714,7 +714,7 @@ def open_data(
         options: Any = {"numbers": numbers, "dates": dates, "codes": (*codes, *on)}
         source = open_files(data, format=format, types=types, **options)
         known = source.frame.collect_schema()
-        if on and source.guessed and all(name in known for name in on):
+        if on and source.inferred and all(name in known for name in on):
             try:
                 with source.explain_errors():
                     source.frame.select(column(source.frame, name).count() for name in on).collect(engine="streaming")

@@ -1,4 +1,4 @@
-"""Read dataframes and files into tallies, in one pass.
+"""Read dataframes and files into observations, in one pass.
 
 Data are frames of pandas, polars (eager and lazy), pyarrow, DuckDB, PySpark, Dask and Ibis, or files that `_files`
 opens. Columns in this process are read in batches, and each batch feeds every model, segment and pair. Other engines
@@ -116,7 +116,7 @@ def read(
 ) -> Observations: ...
 @declare(first=(DataOptions,))
 def read(data: Any, **options: Any) -> Observations | ClassObservations:
-    """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
+    """Read data in one pass into observations: the rows of each segment and window, grouped by score.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def _open_tallies(
     by: tuple[str, ...] | None,
     periods: Mapping[str, str | None],
 ) -> Observations | None:
-    """Return tallies that are given or stored in files, by these columns; None for other data."""
+    """Return observations that are given or stored in files, by these columns; None for other data."""
     if isinstance(data, Observations):
         observations = data.group_by(data.by if by is None else by, periods)
     elif is_path(data) and data not in ("-", ["-"]) and (is_observations(data) or (label is None and not models)):
@@ -314,7 +314,7 @@ def _check_settings(observations: Observations, roles: Roles) -> Observations:
 
 
 def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
-    """Read the tallies of every model of a small file of plain CSV, if all of its rows are valid; else None."""
+    """Read the observations of every model of a small file of plain CSV, if all of its rows are valid; else None."""
     table = open_plain(data, roles.format) if roles.plain else None
     if table is None:
         return None
@@ -341,7 +341,7 @@ def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
 
 
 def _read_query(query: Query) -> dict[str, Observations]:
-    """Read the tallies of every model of a query."""
+    """Read the observations of every model of a query."""
     roles, bits = query.roles, query.choose_bits()
     if bits is not None and roles.extras.importance_weight is not None:
         raise ValueError(
@@ -373,7 +373,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
 
 
 def _read_classes(query: Query) -> Observations | ClassObservations:
-    """Read the tallies of several classes, whose columns a query has: of the most probable one, and of each."""
+    """Read the observations of several classes, whose columns a query has: of the most probable one, and of each."""
     roles, bits = query.roles, query.choose_bits()
     names = ClassNames(roles.label, roles.scores, roles.labels)
     each = roles.scores if roles.multiclass == "classwise" else ()
@@ -755,7 +755,7 @@ class _Model:
         pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable], own)
 
     def finish(self, read: int) -> Observations:
-        """Return the tallies of so many rows. The model cannot be used afterwards."""
+        """Return the observations of so many rows. The model cannot be used afterwards."""
         query, (name,) = self.query, self.query.roles.scores
         query.check_counts(self.counts, [name])
         dropped = {segment: query.name_reasons(counts, name) for segment, counts in self.invalid.items()}
@@ -860,7 +860,7 @@ class _CountedModel(_Model):
         sums.append((count, total))
 
     def finish(self, read: int) -> Observations:
-        """Return the tallies of so many rows. The model cannot be used afterwards."""
+        """Return the observations of so many rows. The model cannot be used afterwards."""
         _check_span(self.query, self.span)
         return super().finish(read)
 
@@ -893,7 +893,7 @@ def _check_span(query: Query, span: WeightSpan) -> None:
 
 
 def _warn_of_equal_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
-    """Warn where all rows count alike, more than once, and none is equal to another."""
+    """Warn if all rows count alike, more than once, and none is equal to another."""
     observations = [part.tally for part in parts.values()]
     distinct = sum(int(np.count_nonzero(each.pos) + np.count_nonzero(each.pos < each.n)) for each in observations)
     for note in note_equal_counts(span.same, rows, distinct):
@@ -934,7 +934,7 @@ def _make_tallies(
     pairs: Pairs | None,
     files: dict[str, RowCounts],
 ) -> Observations:
-    """Make tallies of parts. If some parts are cells and others are not, all become cells of one grid."""
+    """Make observations of parts. If some parts are cells and others are not, all become cells of one grid."""
     roles = query.roles
     grid = roles.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
@@ -948,7 +948,7 @@ def _make_tallies(
 
 
 def _group(query: Query, bits: int | None) -> Observations:
-    """Group the rows of one model in the engine, by score or by cell, and return the tallies."""
+    """Group the rows of one model in the engine, by score or by cell, and return the observations."""
     (name,) = query.roles.scores
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):

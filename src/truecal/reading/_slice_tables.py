@@ -274,7 +274,7 @@ def _look(name: str, column: Any) -> _Ranges | _Values | Note:
 
 
 def _reach(column: Any) -> int:
-    """The largest whole number of a column, without its sign; 0 where there is none."""
+    """The largest whole number of a column, without its sign; 0 if there is none."""
     return max((abs(int(end)) for end in (column.min(), column.max()) if end is not None), default=0)
 
 

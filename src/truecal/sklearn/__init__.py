@@ -1,4 +1,4 @@
-"""Scorers, a display and a recalibrated classifier for scikit-learn, which is imported for the last alone."""
+"""Scorers, a display and a recalibrated classifier for scikit-learn; only the classifier imports it."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""A classifier whose probabilities are recalibrated, as scikit-learn has its estimators."""
+"""A scikit-learn classifier with recalibrated probabilities."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     Parameters
     ----------
     estimator : classifier
-        One with `predict_proba`. A fitted one in scikit-learn's `FrozenEstimator` stays as it is, and `fit` takes rows
-        that it was not fitted to. Any other is cloned: the map is fitted to out-of-fold predictions of `cv` folds, and
-        the classifier then to all rows.
+        A classifier with `predict_proba`. If it is fitted and in scikit-learn's `FrozenEstimator`, it is not changed,
+        and `fit` takes rows that it was not fitted to. Any other is cloned: the map is fitted to out-of-fold
+        predictions of `cv` folds, and the classifier then to all rows.
     kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
         As in `truecal.recalibrate`.
     cv : int

@@ -22,8 +22,8 @@ class CalibrationScorer:
     """The negated value of a metric for a fitted classifier's `predict_proba`.
 
     With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the
-    most probable class is judged. `weight` is what scikit-learn's metadata routing passes as
-    `sample_weight`; `set_score_request` sets it.
+    most probable class is evaluated. `weight` is what scikit-learn's metadata routing passes as `sample_weight`;
+    `set_score_request` sets it.
 
     Examples
     --------
@@ -32,12 +32,12 @@ class CalibrationScorer:
     >>> from truecal.sklearn import CalibrationScorer
     >>> scorer = CalibrationScorer(Metric(Uniform(15), Gap()))
 
-    Those of the named metrics are there already:
+    Scorers of named metrics exist already:
 
     >>> from sklearn.dummy import DummyClassifier
     >>> from truecal.sklearn import ace_scorer, ece_scorer, ltce_scorer, mce_scorer, rmsce_scorer, tce_scorer
     >>> x, y = [[0]] * 200, [0, 1] * 100
-    >>> model = DummyClassifier(strategy="prior").fit(x[:99], [0] * 66 + [1] * 33)  # says 1 / 3
+    >>> model = DummyClassifier(strategy="prior").fit(x[:99], [0] * 66 + [1] * 33)  # predicts 1 / 3
     >>> [scorer(model, x, y) for scorer in (ltce_scorer, tce_scorer)]
     [-100.0, -100.0]
     >>> [round(scorer(model, x, y), 3) for scorer in (ece_scorer, ace_scorer, mce_scorer, rmsce_scorer)]
@@ -165,9 +165,10 @@ class TestBasedReliabilityDisplay:
         pos_label: Any = None,
         **options: Any,
     ) -> TestBasedReliabilityDisplay:
-        """Evaluate a fitted classifier of two classes and draw the diagram. The second of its `classes_` is the
-        positive
-        one unless `pos_label` names the other."""
+        """Evaluate a fitted classifier of two classes and draw the diagram.
+
+        The second of its `classes_` is the positive one unless `pos_label` names the other.
+        """
         probabilities, classes = _predict(estimator, X, "A reliability diagram")
         if len(classes) != 2:
             raise ValueError(

@@ -1,7 +1,4 @@
-"""The groups of rows that get a verdict each, segments and periods.
-
-Which rows they have, the verdict on each, and a metric of each, with its null distribution if that is asked for.
-"""
+"""Groups of rows, segments and periods: the rows of each in scope, the verdict on each, and a metric of each."""
 
 from __future__ import annotations
 
@@ -31,15 +28,15 @@ from truecal.verdict import Verdict, judge_all
 
 
 def check_observations(function: str, data: Any) -> None:
-    """Raise for data that were not read, with how to read them."""
+    """Raise an error unless data are observations; it says how to read them."""
     if not isinstance(data, Observations):
         raise_for_data(function, data)
 
 
 def find_score_threshold(data: Observations, options: TestOptions) -> float | None:
-    """The lowest score that is evaluated, by `threshold` or the `top` of all predictions; None if all are.
+    """Return the lowest score in scope, by `threshold` or the `top` of all predictions; None if all are in scope.
 
-    It is a score of the sample, as tests use it.
+    It is a score of the sample, on which tests are done, not of the population.
     """
     threshold, top = options["threshold"], options["top"]
     check_region(threshold, top)
@@ -49,7 +46,7 @@ def find_score_threshold(data: Observations, options: TestOptions) -> float | No
 
 
 def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
-    """The predictions of each segment or period at or above a threshold, of those that have any."""
+    """Return the predictions of each segment or period at or above a threshold, without groups that have none."""
     if threshold is None:
         return dict(parts)
 
@@ -64,7 +61,7 @@ def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, 
 
 
 def note_out_of_scope(parts: Mapping[Any, Part], kept: Mapping[Any, Part], kind: str) -> tuple[Note, ...]:
-    """A note on the segments or periods without a prediction at or above the threshold."""
+    """Return a note on the segments or periods without a prediction at or above the threshold."""
     gone = len(parts) - len(kept)
     if not gone:
         return ()
@@ -72,25 +69,25 @@ def note_out_of_scope(parts: Mapping[Any, Part], kept: Mapping[Any, Part], kind:
 
 
 def count_rows_by_group(grouped: Observations, judged: Mapping[Segment, int]) -> dict[str, Any]:
-    """The row counts of each group, of which so many rows are evaluated, and how many were dropped."""
+    """Return the row counts of each group, given its rows in scope, and the numbers of dropped rows."""
     row_counts = []
-    for key, count in judged.items():
-        lost, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
-        row_counts.append(RowCounts(valid + sum(lost.values()), count, lost, valid - count))
-    dropped = np.array([each.without_zero_counts.n_dropped for each in row_counts], dtype=np.int64)
+    for key, evaluated in judged.items():
+        by_reason, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
+        row_counts.append(RowCounts(valid + sum(by_reason.values()), evaluated, by_reason, valid - evaluated))
+    dropped = np.array([counts.without_zero_counts.n_dropped for counts in row_counts], dtype=np.int64)
     return {"row_counts": tuple(row_counts), "dropped": dropped}
 
 
 def judge_groups(parts: Iterable[Part], options: TestOptions, level: float) -> list[Verdict]:
-    """The verdict on each group, at a level of its own."""
+    """Return the verdict on each group; `level` is the significance of one group."""
     significance = options["significance"]
     check_significance(significance)
     return judge_all(list(parts), significance, options["tolerance"], level=level)
 
 
 def choose_metric(metric: Measure | str, options: TestOptions) -> Measure:
-    """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
-    names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
+    """Return a metric: a named one with the options' binning, test, level and tolerance, or your own unchanged."""
+    names = [metric] if isinstance(metric, str) else [name for name, named in METRICS.items() if named == metric]
     chosen: Any = names[:1] or {"own": metric}
     return next(iter(choose(chosen, options["binning"], choose_test(options)).values()))
 
@@ -98,14 +95,13 @@ def choose_metric(metric: Measure | str, options: TestOptions) -> Measure:
 def measure_groups(
     parts: Mapping[Any, Part], verdicts: list[Verdict], metric: Measure, options: GroupOptions
 ) -> dict[str, Any]:
-    """The prevalence and the metric of each group, the bounds that cells leave, and a null distribution: what tables
-    share.
+    """Return the columns that tables of groups share: prevalence, metric, its bounds on cells, null mean and p-value.
 
-    Local TCE is part of the verdicts. A null distribution is simulated only if `null_draws` says so.
+    Null distributions are simulated only with `null_draws`.
     """
     weighted = any(part.tally.importance_weight is not None for part in parts.values())
-    if metric == choose_metric("ltce", options) and not weighted:
-        value = np.array([found.local.value for found in verdicts])
+    if metric == choose_metric("ltce", options) and not weighted:  # computed for the verdict already
+        value = np.array([verdict.local.value for verdict in verdicts])
         lowest = highest = value
     else:
         value, lowest, highest = np.array([_measure(part, metric) for part in parts.values()]).T
@@ -115,9 +111,9 @@ def measure_groups(
         null_mean, null_p = _simulate_nulls(parts, metric, most, options)
     adjusted = adjust_p_values(null_p, options["adjust"])
     sampling = next(iter(parts.values())).sampling
-    rows = np.array([found.n for found in verdicts])
+    rows = np.array([verdict.n for verdict in verdicts])
     sizes = rows if sampling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
-    expected = np.array([found.expected for found in verdicts])
+    expected = np.array([verdict.expected for verdict in verdicts])
     return {
         "prevalence": sampling.to_population(np.array([part.positives for part in parts.values()]) / rows),
         "mean": np.minimum(expected / np.array(sizes), 1.0),
@@ -135,7 +131,7 @@ def measure_groups(
 
 
 def _measure(part: Part, metric: Measure) -> tuple[float, float, float]:
-    """A metric, and the ends between which it lies on bins of cells."""
+    """Return a metric, and its bounds on bins of cells."""
     tally = part.tally
     bins = bin_once(tally, {"": metric})[metric.binning]
     value, test = metric.on(bins), metric.rejection
@@ -146,13 +142,13 @@ def _measure(part: Part, metric: Measure) -> tuple[float, float, float]:
 
 
 def _simulate_nulls(parts: Mapping[Any, Part], metric: Measure, most: int, options: TestOptions) -> Any:
-    """The mean of each group's null distribution and the metric's p-value; more sets of labels only if few reach it."""
+    """Return the null mean and the p-value of each group; simulation stops early if p is clearly large."""
     threads = options["threads"] or 1
     seeds = Draws(most, options["random_state"], threads).seeds(len(parts)).tolist()
-    found = []
-    with Progress(len(parts), "references") as progress:
+    means_and_p = []
+    with Progress(len(parts), "null distributions") as progress:
         for seed, part in zip(seeds, parts.values(), strict=True):
-            drawn = sequential_reference(part.tally, metric, Draws(most, seed, threads))
-            found.append((drawn.mean, drawn.p_value))
+            null = sequential_reference(part.tally, metric, Draws(most, seed, threads))
+            means_and_p.append((null.mean, null.p_value))
             progress.step()
-    return np.array(found).T
+    return np.array(means_and_p).T

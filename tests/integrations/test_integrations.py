@@ -42,7 +42,7 @@ def test_too_few_rows_pass_only_where_that_is_written(right):
     with pytest.raises(AssertionError, match="inconclusive"):
         assert_calibrated(y, p)
     assert_calibrated(y, p, allow_inconclusive=True)
-    with pytest.raises(TypeError, match="must be left out where `rules`"):
+    with pytest.raises(TypeError, match="must be left out if `rules`"):
         assert_calibrated(y, p, [Rule("verdict")], allow_inconclusive=True)
 
 

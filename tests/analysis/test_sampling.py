@@ -303,11 +303,11 @@ def test_segments_and_windows_are_of_the_population(sampled, need):
 def test_options_about_rows_are_refused_where_they_mean_nothing(sampled):
     y, p, kept = sampled
     tally = Tally.from_arrays(y[kept], p[kept], sampling=Sampling(KEPT))
-    with pytest.raises(TypeError, match="`negative_rate` must be left out where rows are grouped"):
+    with pytest.raises(TypeError, match="`negative_rate` must be left out if rows are grouped"):
         truecal.evaluate(tally, sampling=Sampling(negative_rate=0.1))
     with pytest.raises(ValueError, match="`label_noise` is about two labels, and must be left out"):
         truecal.evaluate([0, 1, 2], np.eye(3), sampling=Sampling(label_noise=(0.1, 0.1)))
-    with pytest.raises(TypeError, match="`positive_rate` must be left out where rows are grouped"):
+    with pytest.raises(TypeError, match="`positive_rate` must be left out if rows are grouped"):
         truecal.compare(
             truecal.data.Pairs.from_arrays([0, 1], [0.1, 0.2], [0.3, 0.4]), sampling=Sampling(positive_rate=0.1)
         )
