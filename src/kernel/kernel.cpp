@@ -344,10 +344,10 @@ template <class Float> auto local_rows(In<Float> score, Any label, Index threads
         std::unique_ptr<bool[]> upper(new bool[size]);
         const auto middle = std::lower_bound(cells.key.begin(), cells.key.end(), 0.5) - cells.key.begin();
         std::fill(std::fill_n(upper.get(), middle, false), upper.get() + size, true);
-        const Coins coins{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
+        const TrialCells trials{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
         Interrupt interrupt;
         const LocalShares found =
-            local_shares(coins, static_cast<Index>(size), significance, [&] { interrupt.check(16); });
+            local_shares(trials, static_cast<Index>(size), significance, [&] { interrupt.check(16); });
         return std::tuple(local_value(found), true, true);
     });
 }
@@ -405,18 +405,18 @@ nb::list cell_classes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::de
 
 using Moments3 = std::tuple<In<double>, In<double>, In<double>>;
 
-// Below, at and above the heads that came, and their mid-p-value, for the cells of each window [begin, end).
-auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+// Below, at and above the observed positives, and their mid-p-value, for the cells of each window [begin, end).
+auto window_tails(In<Index> n, In<Index> positives, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
                   bool computed) {
     auto below = empty<double>(begin.shape(0)), at = empty<double>(begin.shape(0));
     auto above = empty<double>(begin.shape(0)), mid_p = empty<double>(begin.shape(0));
     const auto &[s1, s2, s3] = sums;
-    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
     demand_bins(begin, end, length(n));
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
-    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    const TrialCells trials{n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     const auto keep = [&](std::size_t i, const Tails &found) {
         below.data()[i] = found.below;
         at.data()[i] = found.at;
@@ -427,38 +427,38 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
         interrupt.check(computed ? 1 : 16);
         const Index first = begin.data()[i], last = end.data()[i];
-        const Law law = choose_law(coins, first, last, count_heads(coins, first, last), computed);
-        if (computed || first == last) keep(i, Heads::tails(toss_all(coins, first, last, Digits::exact, space), law.k, true));
+        const Law law = choose_law(trials, first, last, count_positives(trials, first, last), computed);
+        if (computed || first == last) keep(i, Distribution::tails(convolve_cells(trials, first, last, Digits::exact, space), law.k, true));
         else if (law.computed) waiting.add(i, {first, last, law.rows, law.k});
         else keep(i, binomial_tails(law));
     }
-    waiting.finish(coins, true, space, [&](std::size_t i, const Tails &found) {
+    waiting.finish(trials, true, space, [&](std::size_t i, const Tails &found) {
         interrupt.check(16);
         keep(i, found);
     });
     return std::tuple(below, at, above, mid_p);
 }
 
-// For each window: from which to which number of heads nothing is rejected, and `beside` shares of numbers below, then above,
+// For each window: from which to which number of positives nothing is rejected, and `beside` shares of numbers below, then above,
 // each as too low and as too high.
 using Known = std::tuple<In<Index>, In<Index>, In<double>>;
 
 // How much of each window [begin, end) is rejected as too low and as too high; what is known need not be found again.
-auto window_shares(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+auto window_shares(In<Index> n, In<Index> positives, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
                    double significance, std::optional<Known> known) {
     constexpr Index beside = Untouched::beside;
     auto low = empty<double>(begin.shape(0)), high = empty<double>(begin.shape(0));
     const auto &[s1, s2, s3] = sums;
-    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
     demand_bins(begin, end, length(n));
     if (known) demand_equal(length(begin), {length(std::get<0>(*known)), length(std::get<1>(*known))});
     if (known) demand_equal(4 * beside * length(begin), {length(std::get<2>(*known))});
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
-    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
-    std::vector<Index> before(n.shape(0) + 1, 0); // heads
-    for (std::size_t i = 0; i < n.shape(0); ++i) before[i + 1] = before[i] + heads.data()[i];
+    const TrialCells trials{n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    std::vector<Index> before(n.shape(0) + 1, 0); // positives
+    for (std::size_t i = 0; i < n.shape(0); ++i) before[i + 1] = before[i] + positives.data()[i];
     const auto look = [&](std::size_t window, Index k, Shares &found) {
         if (!known) return false;
         const Index below = std::get<0>(*known).data()[window] - 1 - k, above = k - std::get<1>(*known).data()[window] - 1;
@@ -474,7 +474,7 @@ auto window_shares(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, 
         const Index first = begin.data()[i], last = end.data()[i];
         const Index k = before[static_cast<std::size_t>(last)] - before[static_cast<std::size_t>(first)];
         Shares found{0, 0};
-        if (!look(i, k, found)) found = decide(coins, first, last, k, significance / 2, space);
+        if (!look(i, k, found)) found = decide(trials, first, last, k, significance / 2, space);
         low.data()[i] = found.low;
         high.data()[i] = found.high;
     }
@@ -490,11 +490,11 @@ auto untouched_heads(In<Index> n, Moments3 sums, In<bool> upper, In<Index> begin
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
-    const Coins coins{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
+    const TrialCells trials{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
     double *next = beside.data();
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
         interrupt.check();
-        const Untouched found = find_untouched(coins, begin.data()[i], end.data()[i], significance / 2, space);
+        const Untouched found = find_untouched(trials, begin.data()[i], end.data()[i], significance / 2, space);
         first.data()[i] = found.first;
         last.data()[i] = found.last;
         for (const auto &side : {found.below, found.above})
@@ -506,13 +506,13 @@ auto untouched_heads(In<Index> n, Moments3 sums, In<bool> upper, In<Index> begin
     return std::tuple(first, last, beside);
 }
 
-// The factor on the odds of the coins of each window [begin, end), and its ratio, each with the ends of its interval.
-// `effect` and `freedom` of each window say how far clusters spread the heads.
-auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+// The factor on the odds of the trials of each window [begin, end), and its ratio, each with the ends of its interval.
+// `effect` and `freedom` of each window say how far clusters spread the positives.
+auto odds_factors(In<Index> n, In<Index> positives, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
                   double significance, In<double> effect, In<double> freedom) {
     demand_equal(length(begin), {length(effect), length(freedom)});
     const auto &[s1, s2, s3] = sums;
-    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
     demand_bins(begin, end, length(n));
     const std::size_t size = begin.shape(0);
     auto value = empty<double>(size), low = empty<double>(size), high = empty<double>(size);
@@ -520,10 +520,10 @@ auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
-    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    const TrialCells trials{n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < size; ++i) {
         interrupt.check();
-        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance,
+        const OddsFactor found = find_odds_factor(trials, begin.data()[i], end.data()[i], significance,
                                                   effect.data()[i], freedom.data()[i], space);
         value.data()[i] = found.value;
         low.data()[i] = found.low;
@@ -974,16 +974,16 @@ NB_MODULE(_kernel, m) {
         }
         return nb::tuple(result);
     });
-    m.def("local_shares", [](In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, double significance) {
+    m.def("local_shares", [](In<Index> n, In<Index> positives, Moments3 sums, In<bool> upper, double significance) {
         const auto &[s1, s2, s3] = sums;
-        demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+        demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
         demand(length(n) > 0, "there must be a cell");
         LocalShares found;
         {
             nb::gil_scoped_release release;
             Interrupt interrupt;
-            const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
-            found = local_shares(coins, length(n), significance, [&] { interrupt.check(16); });
+            const TrialCells trials{n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+            found = local_shares(trials, length(n), significance, [&] { interrupt.check(16); });
         }
         return std::tuple(to_array(found.rows), to_array(found.low), to_array(found.high));
     });

@@ -72,7 +72,7 @@ inline void cut_levels(const double *weight, Index first, Index last, double sma
     }
 }
 
-// Of the number X of positives in some cells: how many more came than were expected, and the cumulants k2 = v, k3, k4 and k6.
+// Of the number X of positives in some cells: observed minus expected, and the cumulants k2 = v, k3, k4 and k6.
 struct Cumulants {
     double surplus = 0, v = 0, k3 = 0, k4 = 0, k6 = 0;
 
@@ -85,7 +85,7 @@ struct Cumulants {
     }
 };
 
-// Cells of n rows; q is the chance of a positive, or of a negative in the `upper` ones, v the sum of q (1 - q).
+// Cells of n rows; q is the probability of a positive, or of a negative in the `upper` ones, v the sum of q (1 - q).
 struct SquareCells {
     const Index *n;
     const double *q, *v, *surplus;
@@ -184,7 +184,8 @@ inline double walk_range(const double *step, Index first, Index last) {
     return high - low;
 }
 
-// Adds to sums, of every eighth cell each: by how much the outcomes of chance q grow with all odds of these multiplied by a
+// Adds to sums, of every eighth cell each: by how much the outcomes of probability q grow with all odds of these multiplied
+// by a
 // factor, and their variance then.
 static TRUECAL_CLONES void add_shifts(const double *__restrict n, const double *__restrict q, Index size, double factor,
                                       double *__restrict sums) {
@@ -202,7 +203,7 @@ static TRUECAL_CLONES void add_shifts(const double *__restrict n, const double *
     }
 }
 
-// By how much the positives of cells grow with all odds multiplied by a factor, and their variance then. q is the chance
+// By how much the positives of cells grow with all odds multiplied by a factor, and their variance then. q is the probability
 // of a positive, or of a negative in the `upper` ones, which come last.
 inline std::pair<double, double> shift(const double *n, const double *q, const bool *upper, Index first, Index last,
                                        double factor) {

@@ -121,10 +121,11 @@ struct GridWindows {
     std::vector<Sides> sides;  // the sums of each
 };
 
-// Adds up every window of the eight grids in one pass: cells between two starts of any of them are added once. Sets the rows and
+// Adds up every window of the eight grids in one pass: cells between two starts of any of them are added once. Sets the rows
+// and
 // positives before each start.
-inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, Index *before, Index *positives) {
-    const Index middle = std::partition_point(coins.upper, coins.upper + size, [](bool u) { return !u; }) - coins.upper;
+inline void sum_windows(const TrialCells &trials, Index size, GridWindows &windows, Index *before, Index *positives) {
+    const Index middle = std::partition_point(trials.upper, trials.upper + size, [](bool u) { return !u; }) - trials.upper;
     double sums[3][grids] = {};
     std::size_t window[grids];
     Index end[grids];
@@ -137,9 +138,9 @@ inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, In
     for (Index at = 0; at < size;) {
         Index stop = at < middle ? middle : size;
         for (int g = 0; g < grids; ++g) stop = std::min(stop, end[g]);
-        const Side own = add_cells(coins, at, stop);
+        const Side own = add_cells(trials, at, stop);
         before[stop] = before[at] + own.n;
-        positives[stop] = positives[at] + count_heads(coins, at, stop);
+        positives[stop] = positives[at] + count_positives(trials, at, stop);
         for (int g = 0; g < grids; ++g) {
             sums[0][g] += own.s1;
             sums[1][g] += own.s2;
@@ -160,7 +161,7 @@ inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, In
 }
 
 // Of one group of cells. A window that several grids have is tested once.
-template <class Pause> LocalShares local_shares(const Coins &coins, Index size, double significance, Pause pause) {
+template <class Pause> LocalShares local_shares(const TrialCells &trials, Index size, double significance, Pause pause) {
     struct Tested {
         Index begin, end;
         Shares rejected;
@@ -169,8 +170,8 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
     const std::unique_ptr<double[]> v(new double[count]);
     const std::unique_ptr<Index[]> room(new Index[3 * count + 2]);
     Index *const cost = room.get(), *const before = cost + size, *const positives = before + size + 1;
-    for (std::size_t i = 0; i < count; ++i) v[i] = std::max(coins.s1[i] - coins.s2[i], 0.0);
-    window_costs(coins.n, v.get(), 0, size, cost);
+    for (std::size_t i = 0; i < count; ++i) v[i] = std::max(trials.s1[i] - trials.s2[i], 0.0);
+    window_costs(trials.n, v.get(), 0, size, cost);
     const WindowGrids grid(cost, 0, size);
     GridWindows windows;
     windows.starts.reserve(128);
@@ -180,7 +181,7 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
         windows.starts.push_back(size);
     }
     windows.starts.push_back(size);
-    sum_windows(coins, size, windows, before, positives);
+    sum_windows(trials, size, windows, before, positives);
     const Index *const first = windows.starts.data();
     LocalShares found;
     found.low = found.high = std::vector<double>(windows.first[1] - 1, 0.0);
@@ -201,13 +202,13 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
             pause();
             const Law law = choose_law(windows.sides[w], begin, end, positives[end] - positives[begin], false);
             Tested window{begin, end, {}};
-            if (!decide(coins, begin, end, law, limit, window.rejected)) waiting.add(tested.size(), {begin, end, law.rows, law.k});
+            if (!decide(trials, begin, end, law, limit, window.rejected)) waiting.add(tested.size(), {begin, end, law.rows, law.k});
             tested.push_back(window);
             known = static_cast<std::uint32_t>(tested.size());
         }
         own.push_back(known - 1);
     }
-    waiting.finish(coins, false, space, [&](std::size_t number, const Tails &tails) {
+    waiting.finish(trials, false, space, [&](std::size_t number, const Tails &tails) {
         tested[number].rejected = {rejected_share(limit, tails.above, tails.at), rejected_share(limit, tails.below, tails.at)};
     });
     for (const std::uint32_t number : own) {

@@ -1,7 +1,7 @@
-// The factor on the odds of unequal coins that the heads speak for, with its exact interval (Clopper and Pearson's
-// construction), as a factor and as heads expected over those expected without one.
+// The factor on the odds of unequal trials estimated from the positives, with its exact interval (Clopper and Pearson's
+// construction), as a factor and as positives expected over those expected without one.
 //
-// Coins that always or never show heads have no odds: they count as expected, with the heads of the others.
+// Trials that are always or never positive have no odds: they count as expected, with the positives of the others.
 #pragma once
 
 #include "clusters.hpp"
@@ -63,7 +63,8 @@ template <class F> double find_near(F f, double guess, double slope) {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The sums of q, q^2 and q^3 of coins with all odds multiplied: of n coins each of chance q of heads, then of tails.
+// The sums of q, q^2 and q^3 of trials with all odds multiplied: of n trials each of probability q of positives, then of
+// negatives.
 static TRUECAL_CLONES void multiply_odds(double factor, const double *__restrict n, const double *__restrict q,
                                          std::size_t middle, std::size_t size, double *__restrict s1, double *__restrict s2,
                                          double *__restrict s3) {
@@ -99,14 +100,15 @@ static TRUECAL_CLONES void add_columns(const double *__restrict a, const double 
     }
 }
 
-// The chances of the heads of some coins, tilted: with all odds multiplied by f they are P(X = j) f^j, over the sum of these.
-// One row serves all factors whose heads lie within what it holds to full precision.
-class TiltedHeads {
+// The probabilities of the positives of some trials, tilted: with all odds multiplied by f they are P(X = j) f^j, over the
+// sum of these.
+// One row serves all factors whose positives lie within what it holds to full precision.
+class TiltedDistribution {
   public:
     static constexpr double nothing = 1e-75; // what is cut off: beyond 18 standard deviations
 
-    // The row with all odds multiplied by exp(log_factor), `upper` added to its heads.
-    void set(double log_factor, Heads::Row &row, Index rows) {
+    // The row with all odds multiplied by exp(log_factor), `upper` added to its positives.
+    void set(double log_factor, Distribution::Row &row, Index rows) {
         at_ = log_factor;
         first_ = row.first;
         whole_[0] = first_ == 0;
@@ -117,8 +119,8 @@ class TiltedHeads {
     bool known() const { return known_; }
 
     struct Sums {
-        double below, at, above; // chances of less than k heads, of k and of more, in units of their own
-        double mean, v;          // of the heads less k
+        double below, at, above; // probabilities of less than k positives, of k and of more, in units of their own
+        double mean, v;          // of the positives less k
         bool fine;               // whether nothing is missing
 
         double tail(bool upper) const { return (at + (upper ? above : below)) / (below + at + above); }
@@ -163,14 +165,14 @@ class TiltedHeads {
     }
 };
 
-// Coins with odds, in pools of equal ones; their odds can be multiplied.
-class OpenCoins {
+// Trials with odds, in pools of equal ones; their odds can be multiplied.
+class OpenTrials {
   public:
-    double certain = 0; // heads of the coins that always show them
-    Index rows = 0, heads = 0;
+    double certain = 0; // positives of the trials that are always positive
+    Index rows = 0, positives = 0;
 
-    // `effect` and `freedom`: how far clusters spread the heads
-    OpenCoins(const Coins &coins, Index begin, Index end, double effect, double freedom, Workspace &space)
+    // `effect` and `freedom`: how far clusters spread the positives
+    OpenTrials(const TrialCells &trials, Index begin, Index end, double effect, double freedom, Workspace &space)
         : effect_(effect), freedom_(freedom), upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
         const auto size = static_cast<std::size_t>(end - begin);
         at_.reserve(size);
@@ -178,34 +180,34 @@ class OpenCoins {
         q_.reserve(size);
         Index stop = begin; // of neighbouring cells that have odds
         for (Index first = begin, last; first < end; first = last) {
-            if (!(coins.s1[first] > 0)) {
-                certain += coins.upper[first] ? static_cast<double>(coins.n[first]) : 0;
+            if (!(trials.s1[first] > 0)) {
+                certain += trials.upper[first] ? static_cast<double>(trials.n[first]) : 0;
                 stop = last = first + 1;
                 continue;
             }
-            while (stop < end && coins.s1[stop] > 0) ++stop;
+            while (stop < end && trials.s1[stop] > 0) ++stop;
             Pool pool;
-            last = find_pool(coins, first, stop, pool);
+            last = find_pool(trials, first, stop, pool);
             Index k = 0;
             double s3 = 0;
             for (Index i = first; i < last; ++i) {
-                k += coins.heads[i];
-                s3 += coins.s3[i];
+                k += trials.positives[i];
+                s3 += trials.s3[i];
             }
-            upper_[q_.size()] = coins.upper[first];
-            middle_ += !coins.upper[first];
+            upper_[q_.size()] = trials.upper[first];
+            middle_ += !trials.upper[first];
             n_.push_back(pool.rows);
             q_.push_back(pool.q());
-            upper_rows_ += coins.upper[first] ? pool.rows : 0;
-            expected += coins.upper[first] ? pool.rows - pool.s1 : pool.s1;
+            upper_rows_ += trials.upper[first] ? pool.rows : 0;
+            expected += trials.upper[first] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
             at_.push(pool.n(), k, pool.s1, pool.s2, s3);
             rows += pool.n();
-            heads += k;
+            positives += k;
         }
     }
 
-    double expected = 0, v = 0; // of the coins as they are, and with the odds of the last `multiply`
+    double expected = 0, v = 0; // of the trials as they are, and with the odds of the last `multiply`
 
     void multiply(double factor) {
         const std::size_t size = q_.size();
@@ -217,21 +219,21 @@ class OpenCoins {
         v = (low[0] - low[1]) + (high[0] - high[1]);
     }
 
-    // The log-factor that makes as many heads expected as came.
+    // The log odds ratio with which expected equal observed positives.
     double find_mean() {
         double near = 0;
         if (law().computed) {
             tilt(0);
             near = climb(0, [&](double t) {
-                const TiltedHeads::Sums sums = tilted_.add(t, heads);
+                const TiltedDistribution::Sums sums = tilted_.add(t, positives);
                 return sums.fine ? Moments{-sums.mean, sums.v} : Moments{0, 1};
             });
         }
         return climb(near, [&](double t) { return multiplied(t); });
     }
 
-    // The log-factor at which the heads that came are as deep as the goal in the upper or the lower tail, from the one that
-    // expects them on: infinite where they are none or all. Where the distribution is computed, one row of chances finds
+    // The log-factor at which the observed positives are as deep as the goal in the upper or the lower tail, from the one that
+    // expects them on: infinite where they are none or all. Where the distribution is computed, one row of probabilities finds
     // it; a binomial is another one for each factor.
     double find_end(double middle, bool above, double tail, double goal) {
         const double start = std::isinf(middle) ? 0 : middle, way = above ? -1 : 1;
@@ -248,65 +250,65 @@ class OpenCoins {
 
   private:
     struct Columns {
-        std::vector<Index> n, heads;
+        std::vector<Index> n, positives;
         std::vector<double> s1, s2, s3;
         void reserve(std::size_t size) {
             n.reserve(size);
-            heads.reserve(size);
+            positives.reserve(size);
             s1.reserve(size);
             s2.reserve(size);
             s3.reserve(size);
         }
-        void push(Index n_, Index heads_, double s1_, double s2_, double s3_) {
+        void push(Index n_, Index positives_, double s1_, double s2_, double s3_) {
             n.push_back(n_);
-            heads.push_back(heads_);
+            positives.push_back(positives_);
             s1.push_back(s1_);
             s2.push_back(s2_);
             s3.push_back(s3_);
         }
-        Coins as_coins(const bool *upper) const {
-            return {n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper};
+        TrialCells as_trials(const bool *upper) const {
+            return {n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper};
         }
     };
     double effect_, freedom_;
-    std::vector<double> n_, q_; // the chance of heads, or of tails where `upper_`, without a factor
+    std::vector<double> n_, q_; // the probability of positives, or of negatives if `upper_`, without a factor
     std::unique_ptr<bool[]> upper_;
     std::size_t middle_ = 0;   // the first of the upper ones
     double upper_rows_ = 0; // rows of these
     Workspace &space_;
     Columns at_;
-    TiltedHeads tilted_;
+    TiltedDistribution tilted_;
 
-    // With all odds multiplied: the heads that came beyond those expected, and the variance.
+    // With all odds multiplied: the observed positives beyond those expected, and the variance.
     struct Moments {
         double surplus, v;
     };
 
     static double factor_of(double log_factor) { return std::exp(std::min(std::max(log_factor, -700.0), 700.0)); }
 
-    Law law() const { return choose_law(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), heads, false); }
+    Law law() const { return choose_law(at_.as_trials(upper_.get()), 0, static_cast<Index>(q_.size()), positives, false); }
 
     Moments multiplied(double log_factor) {
         multiply(std::exp(log_factor));
-        return {static_cast<double>(heads) - expected, v};
+        return {static_cast<double>(positives) - expected, v};
     }
 
     Moments tilted(double log_factor) {
-        const TiltedHeads::Sums sums = tilt(log_factor);
+        const TiltedDistribution::Sums sums = tilt(log_factor);
         return {-sums.mean, sums.v};
     }
 
-    // The sums of tilted chances, of another row where the last one does not reach so far.
-    TiltedHeads::Sums tilt(double log_factor) {
+    // The sums of tilted probabilities, of another row where the last one does not reach so far.
+    TiltedDistribution::Sums tilt(double log_factor) {
         if (tilted_.known()) {
-            const TiltedHeads::Sums sums = tilted_.add(log_factor, heads);
+            const TiltedDistribution::Sums sums = tilted_.add(log_factor, positives);
             if (sums.fine) return sums;
         }
         multiply(factor_of(log_factor));
         const auto count = static_cast<Index>(q_.size());
-        const Coins coins = at_.as_coins(upper_.get());
-        tilted_.set(log_factor, toss_all(coins, 0, count, Digits::exact, TiltedHeads::nothing, space_), rows);
-        return tilted_.add(log_factor, heads);
+        const TrialCells trials = at_.as_trials(upper_.get());
+        tilted_.set(log_factor, convolve_cells(trials, 0, count, Digits::exact, TiltedDistribution::nothing, space_), rows);
+        return tilted_.add(log_factor, positives);
     }
 
     // How deep a tail is: sqrt(-2 log P). Tails are nearly normal, so it is nearly a straight line in the log-factor, whose
@@ -315,12 +317,12 @@ class OpenCoins {
         return std::sqrt(-2 * std::log(std::min(std::max(spread_tail(tail, effect_, freedom_), 5e-324), 1.0)));
     }
 
-    // How deep the heads lie with all odds multiplied: P(X >= heads), or P(X <= heads).
+    // How deep the positives lie with all odds multiplied: P(X >= positives), or P(X <= positives).
     double depth(double log_factor, bool above) {
         multiply(factor_of(log_factor));
         const Law own = law();
         if (own.computed) return as_depth(tilt(log_factor).tail(above));
-        const Tails found = binomial_tails(own.size, own.odds, own.heads);
+        const Tails found = binomial_tails(own.size, own.odds, own.positives);
         return as_depth(found.at + (above != own.mirror ? found.above : found.below));
     }
 
@@ -335,7 +337,7 @@ class OpenCoins {
         return t;
     }
 
-    // Where nothing is missed, one way from the start: where the normal distribution has the heads, and by secants from
+    // Where nothing is missed, one way from the start: where the normal distribution has the positives, and by secants from
     // there; else by a search.
     template <class Miss, class F>
     double search(Miss miss, F moments, double start, double way, double tail, double goal) const {
@@ -352,26 +354,26 @@ class OpenCoins {
     }
 };
 
-// Of the coins of cells [begin, end), with the interval of confidence 1 - significance.
-inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, double significance, double effect,
+// Of the trials of cells [begin, end), with the interval of confidence 1 - significance.
+inline OddsFactor find_odds_factor(const TrialCells &all, Index begin, Index end, double significance, double effect,
                                    double freedom, Workspace &space) {
     constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    OpenCoins coins(all, begin, end, effect, freedom, space);
-    const double certain = coins.certain;
-    if (coins.rows == 0) {
+    OpenTrials trials(all, begin, end, effect, freedom, space);
+    const double certain = trials.certain;
+    if (trials.rows == 0) {
         const double one = certain > 0 ? 1.0 : nan;
         return {nan, 0, inf, one, one, one};
     }
-    const bool none = coins.heads == 0, full = coins.heads == coins.rows;
-    const double goal = std::sqrt(-2 * std::log(significance / 2)), total = coins.expected + certain;
-    const double middle = none ? -inf : full ? inf : coins.find_mean();
-    const double low = none ? -inf : coins.find_end(middle, true, significance / 2, goal);
-    const double high = full ? inf : coins.find_end(middle, false, significance / 2, goal);
+    const bool none = trials.positives == 0, full = trials.positives == trials.rows;
+    const double goal = std::sqrt(-2 * std::log(significance / 2)), total = trials.expected + certain;
+    const double middle = none ? -inf : full ? inf : trials.find_mean();
+    const double low = none ? -inf : trials.find_end(middle, true, significance / 2, goal);
+    const double high = full ? inf : trials.find_end(middle, false, significance / 2, goal);
     const auto factor = [](double t) { return t > 700 ? inf : std::exp(t); };
     const auto ratio = [&](double t) {
-        if (std::isinf(t)) return ((t > 0 ? static_cast<double>(coins.rows) : 0) + certain) / total;
-        coins.multiply(std::exp(t));
-        return (coins.expected + certain) / total;
+        if (std::isinf(t)) return ((t > 0 ? static_cast<double>(trials.rows) : 0) + certain) / total;
+        trials.multiply(std::exp(t));
+        return (trials.expected + certain) / total;
     };
     return {factor(middle), factor(low), factor(high), ratio(middle), ratio(low), ratio(high)};
 }

@@ -96,7 +96,7 @@ class Random {
     }
 };
 
-// Positives at each score, were `probability` right. `start` is that of each score's law.
+// Positives at each score, if `probability` is calibrated. `start` is that of each score's law.
 template <class Pause>
 void draw_positives(const double *probability, const Index *n, const double *start, Index size, std::uint64_t seed,
                     Index *pos, Pause pause) {

@@ -35,9 +35,9 @@ Rejected binomial_rejected(const Entries &e, Index begin, Index end, double k, d
                            double log_factor) {
     Rejected found{0, 0, false};
     for (const bool above : {false, true}) {
-        const double p = e.score(above ? end - 1 : begin), heads = above ? n - k : k;
-        if (surely_accepted(heads, n, above ? 1 - p : p, above ? p : 1 - p, significance)) continue;
-        const LowerSide side = BinomialTest(heads, n, significance, log_factor).lower_side(true);
+        const double p = e.score(above ? end - 1 : begin), positives = above ? n - k : k;
+        if (surely_accepted(positives, n, above ? 1 - p : p, above ? p : 1 - p, significance)) continue;
+        const LowerSide side = BinomialTest(positives, n, significance, log_factor).lower_side(true);
         const Cut cuts[3] = {side.first, side.hole, side.last};
         Index places[3];
         found.doubtful |= side.fragile;

@@ -45,7 +45,7 @@ def rejected_rows(
     score: AnyArray, label: AnyArray, n_min: int, n_max: int, paper: bool, significance: float, log_factor: float
 ) -> tuple[float, bool, bool, bool]: ...
 def local_shares(
-    n: Ints, heads: Ints, sums: tuple[Floats, Floats, Floats], upper: Bools, significance: float
+    n: Ints, pos: Ints, sums: tuple[Floats, Floats, Floats], upper: Bools, significance: float
 ) -> tuple[Ints, Floats, Floats]: ...
 def cell_groups(
     score: Floats, n: Ints, pos: Ints, starts: Ints
@@ -77,7 +77,7 @@ def square_tails(
 def walk_ranges(step: Floats, starts: Ints) -> Floats: ...
 def odds_factors(
     n: Ints,
-    heads: Ints,
+    pos: Ints,
     sums: tuple[Floats, Floats, Floats],
     upper: Bools,
     begin: Ints,
@@ -109,7 +109,7 @@ def cross_sums(
 ) -> None: ...
 def window_tails(
     n: Ints,
-    heads: Ints,
+    pos: Ints,
     sums: tuple[Floats, Floats, Floats],
     upper: Bools,
     begin: Ints,
@@ -118,7 +118,7 @@ def window_tails(
 ) -> tuple[Floats, Floats, Floats, Floats]: ...
 def window_shares(
     n: Ints,
-    heads: Ints,
+    pos: Ints,
     sums: tuple[Floats, Floats, Floats],
     upper: Bools,
     begin: Ints,

@@ -127,8 +127,8 @@ static void print_rows(const Drawn &drawn) {
     for (std::size_t i = 0; i < cells.n.size(); ++i) print("row", {cells.s1[i], cells.s2[i], cells.s3[i]});
     const std::unique_ptr<bool[]> upper(new bool[cells.n.size()]);
     for (std::size_t i = 0; i < cells.n.size(); ++i) upper[i] = cells.key[i] >= 0.5;
-    const Coins coins{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
-    const LocalShares shares = local_shares(coins, static_cast<Index>(cells.n.size()), 0.05, [] {});
+    const TrialCells trials{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
+    const LocalShares shares = local_shares(trials, static_cast<Index>(cells.n.size()), 0.05, [] {});
     for (std::size_t w = 0; w < shares.rows.size(); ++w) {
         print("start", {shares.rows[w]});
         std::printf("near %.17g %.17g\n", shares.low[w], shares.high[w]);

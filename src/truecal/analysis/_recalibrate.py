@@ -197,7 +197,7 @@ def as_cells(data: Sorted) -> Tally:
     tally = merge(cells.p, cells.n, cells.pos, data.sampling)
     if data.clusters is None:
         return tally
-    clusters = data.clusters.move(np.searchsorted(tally.score, cells.p)[cells.places(data.tally)])
+    clusters = data.clusters.move(np.searchsorted(tally.score, cells.p)[cells.cell_of(data.tally)])
     return unchecked(*tally.entries, data.sampling, clusters)
 
 

@@ -1,4 +1,4 @@
-"""What was observed: scores with counts."""
+"""Observations: scores with counts of rows and positives."""
 
 from truecal._lazy import lazy_names as _open
 

@@ -24,11 +24,12 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Numbers = TypeVar("Numbers", Ints, Floats)
-THREADED_ROWS = 1_000_000  # rows that are counted on several threads
+THREADED_ROWS = 1_000_000  # from which on rows are counted on several threads
 ROWS_PER_THREAD = 1 << 16  # rows below which a thread takes longer to start than to count them
-COLUMNS_AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
-PROBABILITIES_AT_ONCE = 1 << 18  # probabilities that are looked at together, while a cache holds them
-SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
+COLUMNS_AT_ONCE = 16  # of a matrix that are read together: one or two cache lines of a row
+PROBABILITIES_AT_ONCE = 1 << 18  # that are checked together: they fit a cache
+# the sums of a row's probabilities that are accepted; the factor lets 0.999 and 1.001 pass in spite of rounding
+SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
 READY = "?bBhHiIlLqQfd"  # labels that the kernel reads
@@ -83,7 +84,7 @@ def read_numbers(values: Any, name: str) -> AnyArray:
 
 
 def read_ids(cluster: Any, size: int) -> AnyArray:
-    """Read what tells clusters of rows apart, of any type."""
+    """Read a column that identifies clusters, of any type."""
     array = read_column(cluster, "cluster")
     check_lengths(cluster=len(array), y_prob=size)
     return array
@@ -92,8 +93,8 @@ def read_ids(cluster: Any, size: int) -> AnyArray:
 def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[list[Any], dict[Reason, AnyArray]]:
     """Return columns without the rows whose label, score or cluster is missing, and which rows these are, by reason.
 
-    `cluster` and `others` are columns of the same rows, or None. Where several are missing, the score is the reason,
-    then the label.
+    `cluster` and `others` are columns of the same rows, or None. If several values are missing, the score is the
+    reason, then the label.
     """
     label, score = _read_or_mask(y_true, "y_true"), _read_or_mask(y_prob, "y_prob")
     check_lengths(y_true=len(label[0]), y_prob=len(score[0]))
@@ -164,8 +165,11 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
 
 
 def count_threads(rows: int, threads: int | None = None) -> int:
-    """How many threads count rows: at most as many as were asked for; else one for fewer than a million rows and, from
-    there on, all cores that the process may use. No answer depends on it."""
+    """Return how many threads count rows: at most as many as were asked for.
+
+    By default one for fewer than a million rows and, from there on, all cores that the process may use. No result
+    depends on it.
+    """
     if threads is None:
         return 1 if rows < THREADED_ROWS else min(count_processors(), rows // THREADED_ROWS + 1)
     return min(int(threads), rows // ROWS_PER_THREAD + 1)
@@ -204,8 +208,10 @@ def check_lengths(**lengths: int) -> None:
 
 
 def infer_scale(score: AnyArray) -> Literal["rounded", "logit", "negative", "percent", ""]:
-    """What numbers may be that are no probabilities: off by rounding, logits, all negative, or percentages, of which
-    several must be above 1; "" where nothing fits. Logits lie on both sides of [0, 1], or most of them below it."""
+    """Infer what numbers outside of [0, 1] may be: rounded probabilities, logits, all negative, or percentages.
+
+    "" if nothing fits. Several percentages must be above 1. Logits lie on both sides of [0, 1], or most of them below.
+    """
     low, high = float(score.min()), float(score.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         return ""
@@ -354,7 +360,7 @@ def _look_at_rows(block: AnyArray) -> tuple[bool, AnyArray, AnyArray]:
 
 
 def refuse_pos_label(pos_label: Any) -> None:
-    """Raise an error if a positive label is named where there are several classes."""
+    """Raise an error if a positive label is named with several classes."""
     if pos_label is not None:
         raise ValueError(
             f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
@@ -362,7 +368,7 @@ def refuse_pos_label(pos_label: Any) -> None:
 
 
 def choose_multiclass(multiclass: Multiclass, classes: int) -> Literal["classwise", "top-label"]:
-    """What to judge of several classes: the most probable one unless the user says otherwise."""
+    """Return how several classes are evaluated: by the most probable one unless the user chooses otherwise."""
     if multiclass not in (None, "classwise", "top-label"):
         raise ValueError(f'`multiclass` must be "top-label" or "classwise"; it is {multiclass!r}.')
     if classes == 2 and multiclass is None:
@@ -412,7 +418,7 @@ def _is_masked(values: Any) -> bool:
 
 
 def find_distinct(values: AnyArray) -> AnyArray:
-    """The distinct values in order, as `np.unique` has them, which loads the module of masked arrays."""
+    """Return the distinct values in order as `np.unique` does, without loading the module of masked arrays."""
     values = np.sort(values)
     return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
 
@@ -466,7 +472,7 @@ def raise_for_missing(name: str, missing: Bools) -> NoReturn:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA."""
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):

@@ -1,6 +1,6 @@
-"""Rows in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
+"""Cells of 12 significant bits, with the sums from which Local TCE and the verdict are computed.
 
-Their definition is on these cells, so that arrays, files, database engines and merged tallies give the same value. A
+They are defined on these cells, so that arrays, files, database engines and merged tallies give the same value. A
 cell is 1/2048 of its scores wide or less; taking the rows of a cell as equal changes the variance of a sum of labels
 by less than 2^-24 of itself.
 """
@@ -31,10 +31,10 @@ from truecal.data._tally import (
 )
 
 CELL_BITS = 12
-MOST_CELL_ROWS = 2**31  # rows that the kernel counts in 32 bits
+MOST_CELL_ROWS = 2**31  # of one call: the kernel counts in 32 bits
 SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 SUM_NAMES = ("key", "n", "pos", "s1", "s2", "s3")
-CELLS_AT_ONCE = 2**15  # whose columns stay in a cache
+CELLS_AT_ONCE = 2**15  # of a batch of groups: their columns fit a cache
 Part = Tally | GridTally | SortedRows
 T = TypeVar("T")
 
@@ -53,9 +53,8 @@ class CellSums:
         Rows (at least 1) and positives (0 to n) of each cell.
     s1, s2, s3 : arrays of float64
         The sums of q, q^2 and q^3 over the rows of each cell.
-    labelling : Sampling
-        How rows got their labels, as in `Tally`.
-
+    sampling : Sampling
+        How rows and labels were sampled, as in `Tally`.
     clusters : CellClusters, optional
         Which rows share a customer, a patient or a document. Without it rows are taken as independent.
 
@@ -77,7 +76,7 @@ class CellSums:
     s3: Floats
     sampling: Sampling = NO_SAMPLING
     clusters: CellClusters | None = None
-    _known: dict[object, Any] = field(default_factory=dict, init=False)  # what was asked for
+    _known: dict[object, Any] = field(default_factory=dict, init=False)  # derived quantities by key
 
     def __post_init__(self) -> None:
         key, s1, s2, s3 = (
@@ -124,7 +123,7 @@ class CellSums:
         pooled: bool = False,
         threads: int | None = None,
     ) -> CellSums:
-        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays` and `of`.
+        """Collect the cells of rows, in one pass and without a sort; see `Tally.from_arrays` and `of`.
 
         `threads` are all cores from a million rows on, by default; the cells do not depend on them.
         """
@@ -142,22 +141,22 @@ class CellSums:
 
     @staticmethod
     def of_classes(classes: Classes, first: int, last: int) -> list[CellSums]:
-        """The pooled cells of some classes, each against the rest; see `of`."""
+        """Collect the pooled cells of some classes, each against the rest; see `of`."""
         class_columns = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
         return [unchecked_sums(columns) for columns in class_columns]
 
     @classmethod
     def of(cls, data: Part, pooled: bool = False) -> CellSums:
-        """The cells of observations that were grouped or sorted before.
+        """Collect the cells of observations that are grouped or sorted already.
 
         Pooled cells are fewer: they have one bit less for each two powers of two by which q is smaller. Taking the rows
         of such a cell as equal changes the variance of a sum of labels by less than 2^-24 of itself, as in cells of 12
         bits, since that change is of the order of q times the square of the cell's relative width. Rows in clusters
-        stay in the cells that the clusters name.
+        are not pooled, since clusters refer to cells of 12 bits.
 
-        Those of a `Tally` or `SortedRows` are the same as the rows' own, to the last bit. A `GridTally` knows a cell's
-        mean only: it takes all its scores as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of
-        themselves where it has 12 bits or more; its sums of scores near 1 have lost digits of q. One of fewer bits
+        Those of a `Tally` or `SortedRows` are those of the rows, to the last bit. A `GridTally` has only the mean of a
+        cell: its scores are taken as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of themselves if
+        it has 12 bits or more; its sums of scores near 1 have lost digits of q. One of fewer bits
         keeps its coarser cells.
         """
         if isinstance(data, GridTally):
@@ -166,10 +165,10 @@ class CellSums:
         cells = unchecked_sums(_kernel.cell_sums(data.entries, pooled and data.clusters is None), data.sampling)
         if data.clusters is None:
             return cells
-        return unchecked_sums(cells.columns, data.sampling, CellClusters.of(data.clusters, cells.places(data.tally)))
+        return unchecked_sums(cells.columns, data.sampling, CellClusters.of(data.clusters, cells.cell_of(data.tally)))
 
-    def places(self, tally: Tally) -> Ints:
-        """The cell of each score of the tally that the cells are made of."""
+    def cell_of(self, tally: Tally) -> Ints:
+        """Return the cell of each score of the tally that the cells were made from."""
         ends = np.searchsorted(np.cumsum(tally.n), np.cumsum(self.n)) + 1
         return np.repeat(np.arange(len(self)), np.diff(ends, prepend=0))
 
@@ -179,21 +178,21 @@ class CellSums:
         return self.key, self.n, self.pos, self.s1, self.s2, self.s3
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
-        """Something of the cells that is computed when it is first asked for, and kept with them."""
+        """Return a quantity of the cells that is computed at its first use and kept with them."""
         if key not in self._known:
             self._known[key] = compute()
         value: T = self._known[key]
         return value
 
     def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
-        """A column that is computed when it is first asked for."""
+        """A read-only column that is computed at its first use."""
         column = self.cached(name, compute)
         column.flags.writeable = False
         return column
 
     @property
     def upper(self) -> Bools:
-        """Whether a cell lies from 0.5 up, where q is 1 - p."""
+        """Whether a cell lies at or above 0.5, so that q is 1 - p."""
         return self._keep("upper", lambda: np.asarray(self.key >= 0.5))
 
     @property
@@ -218,16 +217,16 @@ class CellSums:
 
     @property
     def expected(self) -> Floats:
-        """The positives that each cell's scores predict: their sum."""
+        """The expected positives of each cell: the sum of its scores."""
         return self._keep("expected", lambda: np.where(self.upper, self.n - self.s1, self.s1))
 
     @property
     def surplus(self) -> Floats:
-        """Positives less those expected, without the cancellation near a score of 1."""
+        """Observed minus expected positives, without cancellation near a score of 1."""
         return self._keep("surplus", lambda: np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1))
 
     def pool(self) -> CellSums:
-        """The same rows in pooled cells; see `of`."""
+        """Return the same rows in pooled cells; see `of`."""
         fraction, power = np.frexp(np.where(self.upper, 1 - self.key, self.key))
         lead = np.floor(np.ldexp(fraction, np.maximum(CELL_BITS - (-power) // 2, 1)))
         new = (np.diff(lead, prepend=-1.0) != 0) | (np.diff(power, prepend=1) != 0)
@@ -237,18 +236,20 @@ class CellSums:
         return unchecked_sums(columns, self.sampling)
 
     def between(self, begin: int, end: int) -> CellSums:
-        """The cells begin..end alone."""
+        """Return the cells begin..end, without clusters."""
         columns: Any = tuple(column[begin:end] for column in self.columns)
         return unchecked_sums(columns, self.sampling)
 
     def with_positives(self, pos: Ints) -> CellSums:
-        """The same rows with other labels: so many positives in each cell. Clusters stay those of the labels that were
-        read."""
+        """Return the same rows with other labels: `pos` positives in each cell.
+
+        Clusters keep the labels that were read.
+        """
         return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3), self.sampling, self.clusters)
 
     @property
     def population(self) -> Population:
-        """What the cells stand for: predictions with rows and positives of the population."""
+        """The population that the cells represent: predictions with rows and positives."""
         sampling, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
         return Population(sampling.to_population(self.p), sampling.rows(n, pos), sampling.positives(n, pos))
 
@@ -297,14 +298,14 @@ class CellSums:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CellGroups:
-    """The cells of several groups of rows laid end to end, so that one pass computes something of each.
+    """The concatenated cells of several groups of rows, so that one pass computes a quantity of each.
 
     Parameters
     ----------
     cells : CellSums
         The cells of the first group, then those of the second, and so on; in increasing order within each.
     starts : array of int64
-        Where each group begins, and where the last one ends. No group is empty.
+        The first cell of each group, and the number of cells. No group is empty.
 
     Examples
     --------
@@ -320,7 +321,7 @@ class CellGroups:
 
     @classmethod
     def of(cls, groups: Sequence[CellSums]) -> CellGroups:
-        """The groups in the order given."""
+        """Concatenate groups in the order given."""
         sizes = [len(cells) for cells in groups]
         if not groups or not all(sizes):
             raise ValueError("A group of rows must have at least one; there is none.")
@@ -338,7 +339,7 @@ class CellGroups:
 
     @classmethod
     def batches(cls, groups: Sequence[CellSums | Part]) -> Iterator[CellGroups]:
-        """The cells of groups in batches that memory and caches have room for."""
+        """Yield the cells of groups in batches that fit a cache."""
         batch: list[CellSums | Part] = []
         size = 0
         for rows in groups:
@@ -352,7 +353,7 @@ class CellGroups:
 
     @classmethod
     def _lay(cls, groups: Sequence[CellSums | Part]) -> CellGroups:
-        """The cells of the groups; of tallies in one pass."""
+        """Concatenate the cells of groups; those of tallies are computed in one pass."""
         observations = [rows for rows in groups if isinstance(rows, Tally) and rows.clusters is None]
         if len(observations) < max(len(groups), 2):
             return cls.of([rows if isinstance(rows, CellSums) else CellSums.of(rows) for rows in groups])
@@ -364,7 +365,7 @@ class CellGroups:
         return cls(unchecked_sums(sums, observations[0].sampling), starts)
 
     def choose(self, which: Bools) -> CellGroups:
-        """Some of the groups, without their clusters."""
+        """Return some of the groups, without their clusters."""
         if which.all():
             return self
         sizes = np.diff(self.starts)
@@ -374,7 +375,7 @@ class CellGroups:
         return CellGroups(unchecked_sums(columns, self.cells.sampling), starts)
 
     def coarsen(self, bits: int) -> CellGroups:
-        """The same groups in cells of fewer bits, without clusters."""
+        """Return the same groups in cells of fewer bits, without clusters."""
         cells = self.cells
         sums = cells.s1, cells.s2, cells.s3
         *columns, starts = _kernel.coarsen(cells.key, cells.n, cells.pos, sums, self.starts, bits)
@@ -383,11 +384,11 @@ class CellGroups:
 
     @property
     def coarse(self) -> CellGroups:
-        """The same in cells of 8 bits, whose log-odds differ by less than 1/128."""
+        """The same groups in cells of 8 bits, whose log-odds differ by less than 1/128."""
         return self.cached("coarse", lambda: self.coarsen(8))
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
-        """Something of the groups that is computed when it is first asked for; of a single one it is kept with its
+        """Return a quantity of the groups that is computed at its first use; that of a single group is kept with its
         cells."""
         if len(self) == 1:
             return self.cells.cached(key, compute)
@@ -398,19 +399,19 @@ class CellGroups:
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:
-        """Where each group begins and ends."""
+        """The first cell and the end of each group."""
         return self.starts[:-1], self.starts[1:]
 
     def owners(self, cells: Ints) -> Ints:
-        """The group of each of some cells."""
+        """Return the group of each of some cells."""
         return np.searchsorted(self.starts, cells, side="right") - 1
 
     def add(self, column: Numbers) -> Numbers:
-        """The sum of a column over the cells of each group. It does not depend on other groups."""
+        """Return the sum of a column over the cells of each group; it does not depend on other groups."""
         return np.asarray(np.add.reduceat(column, self.starts[:-1]))
 
     def repeat(self, values: Numbers) -> Numbers:
-        """A value of each group for each of its cells."""
+        """Repeat a value of each group for each of its cells."""
         return np.repeat(values, np.diff(self.starts))
 
     def __len__(self) -> int:
@@ -420,7 +421,7 @@ class CellGroups:
 def unchecked_sums(
     columns: SumColumns, sampling: Sampling = NO_SAMPLING, clusters: CellClusters | None = None
 ) -> CellSums:
-    """Cells of columns that are known to be right; they are not copied."""
+    """Make cells of columns without checking or copying them."""
     cells = object.__new__(CellSums)
     cells._hold(columns, sampling, clusters)
     return cells

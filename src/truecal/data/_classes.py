@@ -1,4 +1,4 @@
-"""Observations of a model of several classes: of the most probable one, and of each against the rest. They add."""
+"""Observations of a model of several classes: of the top label, and of each class against the rest. They add."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from truecal.data._observations import Observations, coarsest
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClassObservations:
-    """The tallies of a model of several classes.
+    """The observations of a model of several classes.
 
-    `truecal.read(..., multiclass="classwise")` makes them. `a + b` and `sum` merge them, in any order.
+    `truecal.read(..., multiclass="classwise")` returns them. `a + b` and `sum` merge them, in any order.
 
     Parameters
     ----------
     top : Observations
-        Of the most probable class: scores are its probabilities, and rows count as positive where it is the right one.
+        Of the most probable class: scores are its probabilities, and rows count as positive if it is correct.
     classes : mapping
-        The tallies of each class against the rest, by its name.
+        The observations of each class against the rest, by its name.
     predicted : mapping
         How many rows have the class as their most probable one, by its name.
 
@@ -72,7 +72,7 @@ class ClassObservations:
     def group_by(
         self, by: str | Sequence[str] = (), periods: Mapping[str, str | None] | None = None
     ) -> ClassObservations:
-        """Return the same rows by fewer columns and in longer periods; see `Observations.over`."""
+        """Return the same rows by fewer columns and in longer periods; see `Observations.group_by`."""
         classes = {name: observations.group_by(by, periods) for name, observations in self.classes.items()}
         return ClassObservations(self.top.group_by(by, periods), classes, self.predicted)
 

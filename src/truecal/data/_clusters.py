@@ -1,8 +1,8 @@
-"""Rows that share a customer, a patient or a document: which rows of a tally belong together.
+"""Clusters: rows of a tally that share a customer, a patient or a document.
 
-A cluster is known by a hash of 64 bits of its value, the same in every file, engine and run, so that rows of different
-batches, files and machines come together. Two values that share a hash would be taken as one; among a million values
-that happens in one of 37 million data sets.
+A cluster is identified by a hash of 64 bits of its value, the same in every file, engine and run, so that rows of
+different batches, files and machines are matched. Two values that share a hash would be taken as one; among a million
+values that happens in one of 37 million data sets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Clusters:
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) of each pair.
     memo : dict
-        What was computed of them.
+        Quantities that were computed from them, such as the design.
     """
 
     cluster: Ints
@@ -59,7 +59,7 @@ class Clusters:
 
     @staticmethod
     def join(parts: Sequence[tuple[Clusters | None, Floats]], whole: Floats) -> Clusters | None:
-        """Merge the pairs of several tallies, given the scores of each and those of all; None where none has any."""
+        """Merge the pairs of several tallies, given the scores of each and those of all; None if none has any."""
         known = [(clusters, score) for clusters, score in parts if clusters is not None]
         if not known:
             return None
@@ -74,17 +74,17 @@ class Clusters:
         return Clusters.merge(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
     def move(self, position: Ints) -> Clusters:
-        """The same pairs in a tally of other scores or cells, given where each one is now."""
+        """Return the same pairs in a tally of other scores or cells, given their new positions."""
         return Clusters.merge(self.cluster, position[self.position], self.n, self.pos)
 
     def tail(self, start: int) -> Clusters:
-        """The pairs of the scores from a position on, which becomes 0."""
+        """Return the pairs of the scores from a position on, which becomes 0."""
         kept = self.position >= start
         return Clusters(self.cluster[kept], self.position[kept] - start, self.n[kept], self.pos[kept])
 
     @property
     def starts(self) -> Ints:
-        """Where each cluster begins, and where the last one ends."""
+        """The first pair of each cluster, and the number of pairs."""
         return np.append(np.flatnonzero(_differs(self.cluster)), len(self.cluster))
 
     @property
@@ -93,12 +93,12 @@ class Clusters:
         return len(self.starts) - 1
 
     def adds_up(self, n: Ints, pos: Ints) -> bool:
-        """Whether the pairs add up to the rows and positives of the tally's scores."""
+        """Return whether the pairs add up to the rows and positives of the tally's scores."""
         pairs = (self.n, n), (self.pos, pos)
         return all(np.array_equal(np.bincount(self.position, column, len(whole)), whole) for column, whole in pairs)
 
     def check(self, n: Ints, pos: Ints) -> None:
-        """Raise an error unless they do."""
+        """Raise an error unless the pairs add up to the rows and positives of the tally's scores."""
         if not self.adds_up(n, pos):
             raise RuntimeError(
                 f"The rows of clusters must be those of the tally; {int(self.n.sum()):,} with {int(self.pos.sum()):,} "
@@ -125,9 +125,9 @@ class Clusters:
 class CellClusters:
     """The distinct pairs of a cluster and a cell of `CellSums`, with the rows and the positives of each.
 
-    `starts` says where each cluster begins among the pairs, and where the last one ends; within a cluster cells
-    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` is as in `Clusters`;
-    `hashes` are those of the clusters, in increasing order, where they are those of one tally.
+    `starts` has the first pair of each cluster, and the number of pairs; within a cluster cells increase. Clusters of
+    several groups of cells are in the order of the groups. `memo` is as in `Clusters`; `hashes` are those of the
+    clusters, in increasing order, if they are those of one tally.
     """
 
     starts: Ints
@@ -139,7 +139,7 @@ class CellClusters:
 
     @classmethod
     def of(cls, clusters: Clusters, cell: Ints) -> CellClusters:
-        """The pairs of a tally, given the cell of each of its scores."""
+        """Collect the pairs of a tally, given the cell of each of its scores."""
         cells = cell[clusters.position]
         first = np.flatnonzero(_differs(clusters.cluster) | _differs(cells))
         starts = np.searchsorted(first, clusters.starts)
@@ -148,7 +148,7 @@ class CellClusters:
 
     @classmethod
     def lay(cls, groups: Sequence[CellClusters], sizes: Sequence[int]) -> CellClusters:
-        """The pairs of several groups of so many cells, end to end."""
+        """Concatenate the pairs of several groups of `sizes` cells."""
         cells, pairs = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, [len(group.cell) for group in groups]))
         starts = [group.starts[:-1] + before for group, before in zip(groups, pairs.tolist(), strict=True)]
         cell = [group.cell + before for group, before in zip(groups, cells.tolist(), strict=True)]
@@ -156,16 +156,16 @@ class CellClusters:
         return cls(np.append(np.concatenate(starts), len(n)), np.concatenate(cell), n, pos)
 
     def add(self, column: Floats) -> Floats:
-        """The sum of a column of pairs over each cluster."""
+        """Return the sum of a column of pairs over each cluster."""
         return np.asarray(np.add.reduceat(column, self.starts[:-1]))
 
     def owners(self, starts: Ints) -> Ints:
-        """The group of each cluster, given where the cells of groups begin and end."""
+        """Return the group of each cluster, given the first cell of each group."""
         return np.asarray(np.searchsorted(starts, self.cell[self.starts[:-1]], side="right") - 1)
 
 
 def read_clusters(values: Any, size: int) -> Ints:
-    """The hash of each row's cluster, of a column of any type whose values can be told apart."""
+    """Return the hash of each row's cluster, for a column of any hashable type."""
     array = read_ids(values, size)
     if array.dtype.kind == "f" and (array == np.floor(array)).all() and (np.abs(array) < 2**63).all():
         array = array.astype(np.int64)
@@ -181,19 +181,19 @@ def read_clusters(values: Any, size: int) -> Ints:
 
 
 def name_clusters(clusters: Clusters | None) -> str:
-    """How many clusters rows are of, in words; nothing where that is not known."""
+    """Return the number of clusters in words; nothing if rows are not in clusters."""
     return "" if clusters is None else f" of {plural(clusters.count, 'cluster')}"
 
 
 def number_values(values: Iterable[Any]) -> tuple[list[Any], Ints]:
-    """The distinct values in the order of their first occurrence, and the number of each one's value."""
+    """Return the distinct values in the order of their first occurrence, and the number of each value among them."""
     known: dict[Any, int] = {}
     code = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
     return list(known), code
 
 
 def hash_numbers(values: AnyArray) -> Ints:
-    """The hash of whole numbers: splitmix64's mixing, which gives no two numbers of 64 bits the same."""
+    """Return the hash of whole numbers: splitmix64's mixing, a bijection of 64 bits."""
     z = np.array(values, dtype=np.uint64 if values.dtype.kind == "u" else np.int64).view(np.uint64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -201,7 +201,7 @@ def hash_numbers(values: AnyArray) -> Ints:
 
 
 def hash_values(values: Sequence[Any]) -> Ints:
-    """The hash of each value. A whole number has one hash, whatever its type; so has a text, a date or a time."""
+    """Return the hash of each value; equal whole numbers, texts, dates and times have one hash, whatever their type."""
     plain = [_plain(value) for value in values]
     if plain and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in plain):
         return hash_numbers(np.array(plain, dtype=np.int64))
@@ -216,7 +216,7 @@ def _hash(value: Any) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """A value as Python's own type, whole numbers as integers and times as text."""
+    """A value as a built-in type, whole numbers as integers and times as text."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, (bool, int)):
         return int(value)
@@ -230,7 +230,7 @@ def _plain(value: Any) -> Any:
 
 
 def _differs(column: Ints) -> Bools:
-    """Where a column differs from the value before; True for the first value."""
+    """Whether each value of a column differs from the one before; True for the first."""
     differs = np.ones(len(column), dtype=np.bool_)
     np.not_equal(column[1:], column[:-1], out=differs[1:])
     return differs

@@ -12,7 +12,7 @@ SIZES = (
     14,
     16,
     18,
-)  # of the table, in bits; at most half of the slots are used, and the largest table fits into the cache
+)  # of the table, in bits; at most half of the slots are used, and the largest table fits a cache
 MOST_KEYS = 1 << (SIZES[-1] - 1)
 RARE = 128  # rows per repeat: with fewer repeats a larger table would soon be full as well
 ROWS_PER_TIE = 4  # rows per key, on average, above which counts are smaller and faster than rows
@@ -25,7 +25,7 @@ class TieCounter:
     Parameters
     ----------
     expected : int, optional
-        The number of rows to come, if known. Counting then stops earlier where too many rows differ.
+        The expected number of rows, if known. Counting then stops earlier if too many rows differ.
     """
 
     def __init__(self, expected: int | None = None) -> None:
@@ -38,7 +38,7 @@ class TieCounter:
     def add(self, score: AnyArray, label: AnyArray) -> int:
         """Count rows in order and return how many were counted.
 
-        Counting stops at a row that is not a score with a label, or where too many rows differ.
+        Counting stops at a row that is not a score with a label, or if too many rows differ.
         """
         done = 0
         while True:

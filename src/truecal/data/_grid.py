@@ -45,7 +45,7 @@ FEWEST_BITS, MOST_BITS = 2, 26
 # A product below 2^-1022 loses bits, and then the next number below r is wrong. Scores are multiplied by this power of
 # two first, which is exact and cannot overflow.
 LIFT = 2.0**200
-UPPER = 2.0**300  # and those from 0.5 up by this as well, which tells them from the others
+UPPER = 2.0**300  # scores from 0.5 up are multiplied by this as well, which distinguishes them from the others
 
 
 def cell(x: Any, bits: int) -> Any:
@@ -73,7 +73,7 @@ def half_cell(
     that groups rows; `whole_cell` names the cells of the groups.
 
     It is the distance to the nearer end of [0, 1], times a power of two that is larger from 0.5 up, rounded to the
-    nearest number of `bits` bits; with a minus sign where it was rounded up.
+    nearest number of `bits` bits; with a minus sign if it was rounded up.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def half_cell(
     [0.25, 0.25, -0.28125]
     """
     check_bits(bits)
-    upper = where(x == 1.0, 2.0 * UPPER, (1.0 - x) * (LIFT * UPPER))  # 1 is beyond all others, and not at 0
+    upper = where(x == 1.0, 2.0 * UPPER, (1.0 - x) * (LIFT * UPPER))  # 1 has a value of its own above all others, not 0
     near = hold(where(x >= 0.5, upper, x * LIFT + 0.0))  # turns -0.0 into 0.0, but in polars, which drops it
     nearest = hold(_round_to_bits(near, bits, hold))
     return where(nearest <= near, nearest, nearest * -1.0)
@@ -161,10 +161,10 @@ class GridTally:
         Rows (at least 1) and positives (0 to n) in each cell.
     score_sum, low, high : arrays of float64
         The sum, the smallest and the largest of each cell's scores.
-    labelling : Sampling
-        How rows got their labels, as in `Tally`.
+    sampling : Sampling
+        How rows and labels were sampled, as in `Tally`.
     clusters : Clusters, optional
-        Which rows share a customer, a patient or a document; their places are those of cells.
+        Which rows share a customer, a patient or a document; positions are those of cells.
 
     Examples
     --------
@@ -252,7 +252,7 @@ class GridTally:
 
     @property
     def tally(self) -> Tally:
-        """The cells as a tally with one score per cell, its mean. Every binning, metric and picture uses it.
+        """The cells as a tally with one score per cell, its mean. Every binning, metric and plot uses it.
 
         Its bins are unions of cells. Their rows, positives and mean scores are exact, up to the rounding of sums. Only
         which scores a test rejects is uncertain; see `grid_bounds`.
@@ -299,7 +299,7 @@ class GridTally:
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
     def at_least(self, score: float) -> GridTally:
-        """Return the cells whose mean score, as tests see it, is at least this."""
+        """Return the cells whose mean sampled score is at least this."""
         return self.tail(len(self) - len(self.tally.at_least(score)))
 
     def tail(self, start: int) -> GridTally:
@@ -319,7 +319,7 @@ class GridTally:
         return whole.with_clusters(Clusters.join([(cells.clusters, cells.key) for cells in both], whole.key))
 
     def with_clusters(self, clusters: Clusters | None) -> GridTally:
-        """The same rows, with what is known of their clusters."""
+        """Return the same rows with their clusters."""
         if clusters is not None:
             clusters.check(self.n, self.pos)
         return _unchecked(self.bits, self.columns, self.sampling, clusters)

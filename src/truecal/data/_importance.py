@@ -1,7 +1,7 @@
-"""Weights that depend on features alone: how many rows of another population each row stands for.
+"""Importance weights, which depend on features alone: how many rows of another population each row represents.
 
-Tests ask whether predictions are right, and a row tells that whatever it is weighted by, so they leave weights out.
-Shares of predictions, gaps and losses are of the other population, and are weighted.
+Tests of calibration leave weights out, since a row is as informative whatever its weight. Shares of predictions, gaps
+and losses describe the other population, and are weighted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Importance:
 
     @staticmethod
     def join(parts: Sequence[tuple[Importance | None, Floats]], whole: Floats) -> Importance | None:
-        """Add the weights of several tallies, given the scores of each and those of all; None where none has any."""
+        """Add the weights of several tallies, given the scores of each and those of all; None if none has any."""
         known = [(weights, np.searchsorted(whole, score)) for weights, score in parts if weights is not None]
         if not known:
             return None
@@ -42,16 +42,16 @@ class Importance:
 
     @classmethod
     def at(cls, position: Ints, size: int, weight: Floats, label: AnyArray) -> Importance:
-        """Add up the weights of rows, given the place of each row's score among so many."""
+        """Add up the weights of rows, given the position of each row's score among `size`."""
         total, positive = (np.bincount(position, column, size) for column in (weight, weight * label))
         return cls(np.asarray(total, dtype=np.float64), np.asarray(positive, dtype=np.float64))
 
     def tail(self, start: int) -> Importance:
-        """The weights of the scores from a position on."""
+        """Return the weights of the scores from a position on."""
         return Importance(self.total[start:], self.positive[start:])
 
     def relabel(self, n: Ints, pos: Ints) -> Importance:
-        """The weights of the same rows with other labels; rows of one score share their weight equally."""
+        """Return the weights of the same rows with other labels; rows of one score share their weight equally."""
         return Importance(self.total, self.total * (pos / n))
 
     def __eq__(self, other: object) -> bool:
@@ -63,7 +63,7 @@ class Importance:
 
 
 def check_importance(weights: Importance, n: Ints, pos: Ints) -> Importance:
-    """Return weights; raise an error unless they are ones of these rows."""
+    """Return weights; raise an error unless they fit these rows."""
     total, positive = (np.ascontiguousarray(column, dtype=np.float64) for column in (weights.total, weights.positive))
     right = total.shape == positive.shape == n.shape
     right = right and bool(np.isfinite(total).all() and (total > 0).all() and (positive >= 0).all())

@@ -1,4 +1,4 @@
-"""Labels that are still coming: which share of all positives is known at some age."""
+"""Label delay: the share of positives that is known at some age."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Knot = tuple[float, float]
 class LabelDelay:
     """The share of positives that are known by an age, from a table: linear between its ages, constant beyond them.
 
-    A row of prediction p whose label is not complete is positive by now with the probability p F(age), exactly if the
-    model is right. So rows are judged that are too young for `label_lag`.
+    A row of prediction p is known to be positive by its age with the probability p F(age), if the model is calibrated.
+    So rows that are too young for `label_lag` can be evaluated.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _read_knots(shares: Any) -> tuple[Knot, ...]:
 
 
 def discount(score: AnyArray, shares: Any) -> AnyArray:
-    """Return predictions of positives that should have come by now, given the share of all that has, for each row."""
+    """Return the probabilities that rows are known to be positive by now, given the share of positives known."""
     if isinstance(shares, (str, LabelDelay)):
         raise TypeError(
             f"{option('label_delay')} must be an array of shares, one for each row, where rows are arrays; it is "

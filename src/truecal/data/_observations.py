@@ -1,4 +1,4 @@
-"""Observations by segment and time window, for one model and one label. They add over days, shards and machines."""
+"""Observations by segment and period, for one model and one label. They add over days, shards and machines."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from truecal.data._time import LONGER, window_start
 Segment = tuple[Any, ...]
 Outcome = Literal["positive", "correct"]
 T = TypeVar("T")
-# settings that tallies must share to add
+# settings that observations must share to add
 SHARED = ("label", "score", "outcome", "pos_label", "by", "periods", "sampling", "cluster")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Observations:
-    """The tally of each segment and time window, for one model and one label.
+    """The tally of each segment and period, for one model and one label.
 
-    `truecal.read` makes them. `a + b` and `sum` merge them, in any order.
+    `truecal.read` returns them. `a + b` and `sum` merge them, in any order.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class Observations:
         The columns that labels and predicted probabilities were read from.
     parts : mapping
         A `Tally` or `GridTally` for each segment. A segment is the tuple of its values in the columns `by`: any values
-        that sort, or None. A file keeps text, whole numbers, floats, truth values, dates and times without a zone.
+        that sort, or None. A file keeps text, whole numbers, floats, booleans, dates and times without a zone.
         Parts are kept sorted. A single part without `by` may be `SortedRows`.
     by : names
         The columns that make segments. Without any, the only segment is `()`.
     periods : mapping
-        The columns of `by` that are periods of time, with the length of a window: "1h", "1d", "1w", "1mo", "1q", "1y",
-        or None if each value of the column is a window.
+        The columns of `by` that are periods, with their length: "1h", "1d", "1w", "1mo", "1q", "1y", or None if each
+        value of the column is a period.
     bits : int, optional
         The significant bits of the grid if parts are `GridTally`; None if they are exact.
     pos_label : str, optional
@@ -62,10 +62,10 @@ class Observations:
     baseline : Pairs, optional
         The scores of this model and of the baseline on the same rows.
     cluster : str, optional
-        The column that tells customers, patients or documents apart whose rows go together; parts then have `clusters`.
+        The column that identifies customers, patients or documents, whose rows are correlated; parts have `clusters`.
     outcome : "positive" or "correct"
-        What is counted: positives; or rows whose most probable class of several is the right one, the scores being the
-        confidences in that class.
+        What is counted: positives; or rows whose top label of several classes is correct, the scores being the
+        confidences in it.
     files : mapping
         The row counts of each file, if the rows were read from several. They are not saved; observations that are
         loaded from several files have row counts for each of these.
@@ -128,13 +128,13 @@ class Observations:
         self._check_row_counts()
 
     def _check_row_counts(self) -> None:
-        """Raise an error if the rows of files or of pairs do not balance with all."""
+        """Raise an error if the rows of files or of pairs do not add up to all rows."""
         if self.files:
             _ = self.row_counts
         _ = self.pair_counts
 
     def _check_names(self, by: tuple[str, ...], periods: Mapping[str, str | None]) -> None:
-        """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
+        """Raise an error if a column's name is not text or is given twice, or if the length of a period is unknown."""
         for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
             if not isinstance(name, str):
                 raise TypeError(f"{option(role)} must be text; it is {name!r}.")
@@ -210,8 +210,10 @@ class Observations:
         return self._with({key: as_grid(part, bits) for key, part in self.parts.items()}, bits=bits)
 
     def group_by(self, by: str | Sequence[str] = (), periods: Mapping[str, str | None] | None = None) -> Observations:
-        """Return the same rows by fewer columns, or by the same columns in another order, and in longer `periods` of
-        time, such as `{"day": "1mo"}`."""
+        """Return the same rows grouped by fewer columns, or by columns in another order, and in longer `periods`.
+
+        `periods` has the new lengths by column, such as `{"day": "1mo"}`.
+        """
         by = as_tuple(by)
         if by and not self.by:
             raise ValueError(f"{option('by')} must be left out, since the tallies have no segments; it is {by[0]!r}.")
@@ -226,10 +228,11 @@ class Observations:
                 raise ValueError(_explain_length(name, every, lengths))
         if by == self.by and wanted == lengths:
             return self
-        places = [(self.by.index(name), wanted[name] if wanted.get(name) != lengths.get(name) else None) for name in by]
+        longer = {name: every for name, every in wanted.items() if every != lengths.get(name)}
+        indexes = [(self.by.index(name), longer.get(name)) for name in by]
 
         def regroup(key: Segment) -> Segment:
-            return tuple(_widen_window(key[index], every) for index, every in places)
+            return tuple(_lengthen_period(key[index], every) for index, every in indexes)
 
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
@@ -245,12 +248,12 @@ class Observations:
         return changed
 
     def pooled(self) -> Part:
-        """Return all segments together: a `GridTally` if there are `bits`, else exact."""
+        """Return all segments pooled: a `GridTally` if there are `bits`, else exact."""
         return self.group_by(()).parts[()]
 
     @property
     def tally(self) -> Tally:
-        """All segments together as a tally, with one score per cell, its mean."""
+        """All segments pooled as a tally, with one score per cell, its mean."""
         whole = self.pooled()
         return whole.tally
 
@@ -266,24 +269,24 @@ class Observations:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows have weights that depend on features alone."""
+        """Whether rows have importance weights."""
         first = next(iter(self.parts.values()))
         return not isinstance(first, GridTally) and first.importance_weight is not None
 
     @property
     def sampling(self) -> Sampling:
-        """How rows got their labels, the same in all segments."""
+        """How rows and labels were sampled, the same in all segments."""
         return next(iter(self.parts.values())).sampling
 
     @property
     def row_counts(self) -> RowCounts:
-        """Where the rows went, of all segments together."""
+        """The row counts of all segments pooled."""
         dropped, rows = dict(sum(map(Counter, self.dropped.values()), Counter())), self.n_rows
         return RowCounts(rows + sum(dropped.values()), rows, dropped, files=dict(self.files))
 
     @property
     def pair_counts(self) -> RowCounts | None:
-        """Where the rows went that are compared with a baseline; None without one."""
+        """The row counts of the comparison with a baseline; None without one."""
         if self.baseline is None:
             return None
         row_counts = self.row_counts
@@ -314,7 +317,7 @@ class Observations:
         return (*self.sampling.notes, Note.of(NoteCode.CLUSTERED, column=self.cluster))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the tallies to a Parquet file, atomically. The name must end in .parquet or .pq.
+        """Write the observations to a Parquet file, atomically. The name must end in .parquet or .pq.
 
         Examples
         --------
@@ -342,8 +345,8 @@ class Observations:
     def __repr__(self) -> str:
         names = [f"{name} ({self.periods[name]})" if self.periods.get(name) else name for name in self.by]
         by = f" by {', '.join(names)}" if names else ""
-        lost = self.row_counts.without_zero_counts.n_dropped
-        dropped = f", {lost:,} dropped" if lost else ""
+        n_dropped = self.row_counts.without_zero_counts.n_dropped
+        dropped = f", {n_dropped:,} dropped" if n_dropped else ""
         precision = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (
@@ -361,7 +364,7 @@ def _explain_length(name: str, every: str | None, periods: Mapping[str, str | No
     return f"{option('every')} must be that of the tallies, {length!r}{longer}; it is {every!r}."
 
 
-def _widen_window(value: Any, every: str | None) -> Any:
+def _lengthen_period(value: Any, every: str | None) -> Any:
     return value if every is None or value is None else window_start(value, every)
 
 
@@ -385,7 +388,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _check_key(key: Segment, by: tuple[str, ...]) -> Segment:
-    """Check a segment, and convert its values to Python's own types where possible."""
+    """Check a segment, and convert its values to Python's own types if possible."""
     if not isinstance(key, tuple) or len(key) != len(by):
         raise ValueError(
             f"A segment must be a tuple of {len(by)} values, one for each of {option('by')}; one is {key!r}."
@@ -445,7 +448,7 @@ def _as_float(value: float | None, name: str) -> float | None:
 
 
 def with_sampling(part: Part, sampling: Sampling) -> Part:
-    """Return a part whose scores are those that a labelling gives; its rows are grouped, if need be."""
+    """Return a part with another sampling; its rows are grouped if necessary."""
     if sampling == part.sampling:
         return part
     return replace(part if isinstance(part, GridTally) else part.tally, sampling=sampling)

@@ -1,15 +1,15 @@
-"""How rows got their labels and their place in the data: sampled by label, or with some labels flipped.
+"""Sampling: rows that were sampled by label, label noise and label delay.
 
-A row of the population has the prediction p. Its label is wrong with a probability that depends on the true one, and
-then the row is kept with a probability that depends on the label as it stands: rows are sampled by labels that are
-noisy already. So among the rows that are there, such a row is labelled positive with the probability
+A row of the population has the prediction p. Its label is wrong with a probability that depends on the true label, and
+then the row is sampled with a probability that depends on the noisy label. So a row of the sample is labelled positive
+with the probability
 
     p1 = p (1 - f1) + (1 - p) f0,    q = k1 p1 / (k1 p1 + k0 (1 - p1)),
 
-f0 and f1 the shares of negatives and positives whose label is flipped, k0 and k1 the shares of labelled negatives and
-positives that are kept. The predictions p are right for the population exactly if q is right for the rows that are
-there, so whatever is tested is tested on q, and nothing is lost. What people read is about p and about the population:
-each positive row stands for 1 / k1 rows, each negative one for 1 / k0.
+f0 and f1 the false-positive and false-negative rates of the labels, k0 and k1 the sampling rates of rows labelled
+negative and positive. The predictions p are calibrated for the population exactly if q is calibrated for the sample, so
+tests use q and lose nothing. Estimates describe p and the population: each row labelled positive represents 1 / k1
+rows, each row labelled negative 1 / k0.
 """
 
 from __future__ import annotations
@@ -25,35 +25,34 @@ from truecal.data._arrays import Floats, read_numbers
 from truecal.data._label_delay import LabelDelay, discount
 from truecal.data._notes import Note, NoteCode
 
-LEAST_RATE = 1e-9  # the smallest share of rows that may be kept
+LEAST_RATE = 1e-9  # the smallest sampling rate
 BELOW_ONE = 1 - 2.0**-53  # the largest float below 1
 
 
-def _give(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Sampling:
-    """Which share of negatives and of positives was kept, and which share of each has a flipped label.
+    """How rows were sampled by label, with label noise and label delay.
 
     Parameters
     ----------
     negative_rate, positive_rate : float
-        The shares of rows that are in the data, by their label; above 0 and at most 1.
+        The sampling rates of rows labelled negative and positive; above 0 and at most 1.
     label_noise : pair of float
-        The shares of negatives that are labelled positive, and of positives that are labelled negative; less than 1
-        together.
+        The false-positive and the false-negative rate of the labels; less than 1 together.
     label_delay : LabelDelay, str or array, optional
-        The share of positives that are known so far, if labels are still coming. For a dataframe or files a
+        The share of positives that are known so far, if labels are not complete. For a dataframe or files a
         `LabelDelay` of a column of ages, or a column of shares; for arrays a share for each row. Observations have
-        True: their scores are those of positives that are known by now.
+        True: their scores allow for the delay.
 
     Examples
     --------
     >>> Sampling(negative_rate=0.05)
     Sampling(negative_rate=0.05)
-    >>> round(float(Sampling(negative_rate=0.05).to_sampled(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
+    >>> round(float(Sampling(negative_rate=0.05).to_sampled(0.01)), 4)  # 1 positive and 5 of 99 negatives
     0.1681
     """
 
@@ -89,49 +88,49 @@ class Sampling:
 
     @property
     def delayed(self) -> bool:
-        """Whether labels are still coming."""
+        """Whether labels are not complete."""
         return self.label_delay is not None
 
     @property
     def applied(self) -> Sampling:
-        """The same of scores that allow for the delay of labels already."""
+        """The same sampling for scores that allow for the label delay already."""
         return replace(self, label_delay=True) if self.delayed else self
 
     @property
     def plain(self) -> bool:
-        """Whether all rows are there with the labels that they have, or have so far."""
+        """Whether the sample is the population, without label noise."""
         return self.negative_rate == self.positive_rate == 1.0 and not self.noisy
 
     @property
     def noisy(self) -> bool:
-        """Whether labels may be wrong."""
+        """Whether there is label noise."""
         return self.label_noise != (0.0, 0.0)
 
     def to_sampled(
         self,
         p: Any,
         where: Callable[[Any, Any, Any], Any] = np.where,
-        hold: Callable[[Any], Any] = _give,
+        hold: Callable[[Any], Any] = _identity,
     ) -> Any:
-        """Return the probability that a row of prediction p is labelled positive, given that it is there.
+        """Return the probability that a row of prediction p is labelled positive, given that it is in the sample.
 
-        It increases with p. What is no prediction, outside of [0, 1] or NaN, stays as it is. `where` and `hold` are as
-        in `truecal.data.cell`: every engine computes the same to the last bit.
+        It increases with p. Values outside of [0, 1] and NaN are unchanged. `where` and `hold` are as in
+        `truecal.data.half_cell`: every engine computes the same to the last bit.
         """
         if self.plain:
             return p
         f0, f1 = self.label_noise
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # products and sums of what is not negative, so that no digits cancel near 0 or near 1
-            one = hold((p * (1.0 - f1) + (1.0 - p) * f0) * self.positive_rate)
-            zero = hold(((1.0 - p) * (1.0 - f0) + p * f1) * self.negative_rate)
-            total = hold(one + zero)
-            q = hold(where(one < zero, one / total, 1.0 - zero / total))
-            q = where((q == 1.0) & (zero > 0.0), BELOW_ONE, q)  # rounding makes nothing certain
+            # products and sums of non-negative numbers, so that no digits cancel near 0 or near 1
+            positive = hold((p * (1.0 - f1) + (1.0 - p) * f0) * self.positive_rate)
+            negative = hold(((1.0 - p) * (1.0 - f0) + p * f1) * self.negative_rate)
+            total = hold(positive + negative)
+            q = hold(where(positive < negative, positive / total, 1.0 - negative / total))
+            q = where((q == 1.0) & (negative > 0.0), BELOW_ONE, q)  # rounding must not make a prediction certain
             return where((p >= 0.0) & (p <= 1.0), q, p)
 
     def to_population(self, q: Floats | float) -> Floats:
-        """Return the prediction p of which q is what `to_sampled` gives: its inverse, within [0, 1]."""
+        """Return the prediction p that `to_sampled` maps to q: its inverse, within [0, 1]."""
         q = np.asarray(q, dtype=np.float64)
         if self.plain:
             return q
@@ -143,19 +142,19 @@ class Sampling:
         return p
 
     def slope(self, p: Floats) -> Floats:
-        """Return by how much `to_sampled` grows with p."""
+        """Return the derivative of `to_sampled`."""
         f0, f1 = self.label_noise
         one, k0, k1 = p * (1.0 - f1) + (1.0 - p) * f0, self.negative_rate, self.positive_rate
         return np.asarray(k0 * k1 * (1.0 - f0 - f1) / (k1 * one + k0 * (1.0 - one)) ** 2)
 
     def rows(self, n: Any, pos: Any) -> Any:
-        """Return how many rows of the population n rows stand for, `pos` of them positive."""
+        """Return how many rows of the population n rows represent, `pos` of them labelled positive."""
         return n if self.plain else pos / self.positive_rate + (n - pos) / self.negative_rate
 
     def positives(self, n: Any, pos: Any) -> Any:
-        """Return how many positives of the population n rows stand for, `pos` of them labelled positive.
+        """Return how many positives of the population n rows represent, `pos` of them labelled positive.
 
-        With flipped labels this is an estimate of the true positives, and may fall below 0 in few rows.
+        With label noise this is an estimate of the true positives, which may fall below 0 in few rows.
         """
         if self.plain:
             return pos
@@ -163,7 +162,7 @@ class Sampling:
         return (pos / self.positive_rate - f0 * self.rows(n, pos)) / (1.0 - f0 - f1)
 
     def expected_rows(self, q: Any) -> Any:
-        """Return how many rows of the population a row stands for, whose seen probability is q, by that alone."""
+        """Return the expected number of population rows that a row of sampled score q represents."""
         return q / self.positive_rate + (1.0 - q) / self.negative_rate
 
     @property
@@ -173,7 +172,7 @@ class Sampling:
 
     @property
     def sample_notes(self) -> tuple[Note, ...]:
-        """Notes for estimates that describe the sample and its labels as they are."""
+        """Notes for estimates that describe the sample and its labels."""
         return self._list_notes("sample")
 
     def _list_notes(self, estimates: str) -> tuple[Note, ...]:
@@ -193,7 +192,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def as_sampling(given: object) -> Sampling:
-    """Return a sampling, None as that of all rows with their own labels; raise an error unless it is one."""
+    """Return a sampling, the trivial one for None; raise an error unless it is one."""
     if given is None:
         return NO_SAMPLING
     if not isinstance(given, Sampling):
@@ -202,7 +201,7 @@ def as_sampling(given: object) -> Sampling:
 
 
 def check_sampling(given: object) -> Sampling:
-    """Return a sampling; raise an error unless it is one, of scores that allow for the delay of labels."""
+    """Return a sampling; raise an error unless it is one whose scores allow for the label delay."""
     if not isinstance(given, Sampling):
         raise TypeError(f"{option('sampling')} must be a `Sampling`; it is {given!r}.")
     if given.label_delay is not None and given.label_delay is not True:
@@ -213,7 +212,7 @@ def check_sampling(given: object) -> Sampling:
 
 
 def list_settings(given: Sampling) -> dict[str, Any]:
-    """The parameters of a sampling, None for those that have their default."""
+    """Return the parameters of a sampling, None for those that have their default."""
     settings = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
     return {name: None if _is_default(value, default) else value for name, (value, default) in settings.items()}
 
@@ -226,7 +225,7 @@ def apply_delay(y_prob: Any, sampling: Sampling) -> tuple[Any, Sampling]:
 
 
 def check_same(first: Sampling, second: Sampling) -> Sampling:
-    """Return the labelling that two parts share; raise an error unless they do."""
+    """Return the sampling that two parts share; raise an error unless they do."""
     if first != second:
         raise ValueError(
             f"Parts must have got their labels in the same way to add; these have {first!r} and {second!r}."

@@ -1,4 +1,4 @@
-"""Rows crossed by pairs of columns: what a search for groups of rows reads, from one pass over the data."""
+"""Cross tables of pairs of columns, from one pass over the data: the input of slice discovery."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from truecal.data._clusters import CellClusters
 from truecal.data._notes import Note
 from truecal.data._row_counts import RowCounts
 
-Condition = tuple[int, int, int]  # a column by its place, and its first and last level
+Condition = tuple[int, int, int]  # a column by its index, and its first and last level
 Conditions = tuple[Condition, ...]
-Pair = tuple[int, int]  # columns by their places; -1 is none
+Pair = tuple[int, int]  # columns by their indexes; -1 is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,26 +28,26 @@ class CodedRows:
     bin: AnyArray
     label: AnyArray
     q: Floats
-    cluster: AnyArray | None = None  # a number for each customer; rows then come in its order
+    cluster: AnyArray | None = None  # a number for each cluster; rows are in its order
 
     def choose(self, conditions: Conditions) -> Bools:
-        """Which rows meet all conditions."""
+        """Return which rows meet all conditions."""
         inside = np.ones(len(self.q), dtype=np.bool_)
         for column, first, last in conditions:
             inside &= (self.codes[column] >= first) & (self.codes[column] <= last)
         return inside
 
     def cross(self, pairs: Sequence[Pair], sizes: Sequence[int], bins: int) -> dict[Pair, Floats]:
-        """The tables of pairs of columns, of so many levels each."""
+        """Return the tables of pairs of columns, with `sizes` levels each."""
         shapes = [(sizes[i], 1 if j < 0 else sizes[j], bins, 5) for i, j in pairs]
-        places = np.concatenate([[0], np.cumsum([math.prod(shape) for shape in shapes])]).tolist()
-        tables = np.zeros(places[-1])
+        ends = np.concatenate([[0], np.cumsum([math.prod(shape) for shape in shapes])]).tolist()
+        tables = np.zeros(ends[-1])
         first, second = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
         args = self.bin, bins, self.label, self.q, first, second, tables
         _kernel.cross_sums(self.codes.ravel(), np.array(sizes, dtype=np.int64), *args)
         return {
             pair: tables[begin:end].reshape(shape)
-            for pair, shape, begin, end in zip(pairs, shapes, places[:-1], places[1:], strict=True)
+            for pair, shape, begin, end in zip(pairs, shapes, ends[:-1], ends[1:], strict=True)
         }
 
 
@@ -66,12 +66,12 @@ class Crossed:
     bins : array
         The lowest score of each bin.
     tables : mapping
-        By pair of columns' places, in which -1 is no column: rows, positives and sums of q, q^2 and q^3, q = min(p, 1 -
+        By pair of column indexes, in which -1 is no column: rows, positives and sums of q, q^2 and q^3, q = min(p, 1 -
         p), by level of the first, level of the second and bin.
     rows : CodedRows
         The rows themselves, a byte for each column.
     row_counts : RowCounts
-        Where the rows went.
+        The row counts.
     notes : tuple of Note
         Rows and columns that were left out, and why.
     score : str or None
@@ -89,37 +89,37 @@ class Crossed:
     score: str | None = None
 
     def sums(self, pair: Pair, box: tuple[int, int, int, int]) -> Floats:
-        """The sums by bin of the rows in a box: the first and last level of the first column, then of the second."""
+        """Return the sums by bin of the rows in a box: first and last level of the first column, then of the second."""
         a, b, c, d = box
         return np.asarray(self.tables[pair][a : b + 1, c : d + 1].sum(axis=(0, 1)))
 
     def surplus(self, pair: Pair) -> tuple[Floats, Floats]:
-        """Positives less those expected, and the variance of that, of each pair of levels."""
+        """Return observed minus expected positives, and their variance, of each pair of levels."""
         n, pos, s1, s2 = np.moveaxis(self.tables[pair][..., :4], -1, 0)
         differences = np.where(self.bins >= 0.5, s1 - (n - pos), pos - s1)
         return differences.sum(axis=-1), np.maximum(s1 - s2, 0.0).sum(axis=-1)
 
     def certain(self, score: int) -> Bools:
-        """The rows whose scores are exactly 0, or exactly 1."""
+        """Return the rows whose scores are exactly 0, or exactly 1."""
         side = (self.bins >= 0.5) == (score == 1)
         return np.asarray((self.rows.q == 0) & side[self.rows.bin])
 
     def corrected(self, conditions: Conditions, factor: float, pairs: Sequence[Pair]) -> Crossed:
-        """The same rows with the odds of a group multiplied by a factor, crossed by some of the pairs."""
+        """Return the same rows with the odds of a group multiplied by an odds ratio, crossed by some of the pairs."""
         rows, inside = self.rows, self.rows.choose(conditions)
         upper = self.bins[rows.bin[inside]] >= 0.5
-        f = np.where(upper, 1 / factor, factor)  # of q, the chance of a negative in upper bins
+        f = np.where(upper, 1 / factor, factor)  # q is the probability of a negative in upper bins
         return self.changed(inside, f * rows.q[inside] / (1 - rows.q[inside] + f * rows.q[inside]), pairs)
 
     def changed(self, inside: Bools, q: Floats | float, pairs: Sequence[Pair]) -> Crossed:
-        """The same rows with another q of some of them, crossed by some of the pairs."""
+        """Return the same rows with another q of some of them, crossed by some of the pairs."""
         rows = replace(self.rows, q=self.rows.q.copy())
         rows.q[inside] = q
         tables = rows.cross(pairs, [len(levels) for levels in self.levels], len(self.bins))
         return replace(self, tables=tables, rows=rows)
 
     def count(self) -> int:
-        """The groups that there are: every level, every range that joins neighbours, and every pair of these."""
+        """Return the number of groups: every level, every run of neighbouring levels, and every pair of these."""
         sizes = [
             len(levels) if not ordered else (len(levels) - 1) * len(levels) // 2 + 1
             for levels, ordered in zip(self.levels, self.ordered, strict=True)
@@ -127,7 +127,7 @@ class Crossed:
         return sum(sizes[i] * (1 if j < 0 else sizes[j]) for i, j in self.tables)
 
     def describe(self, conditions: Conditions) -> str:
-        """Conditions in words."""
+        """Return conditions in words."""
         return " and ".join(map(self._describe, conditions))
 
     def _describe(self, condition: Condition) -> str:
@@ -142,13 +142,13 @@ class Crossed:
         return " ".join(filter(None, (name, above, below))) if above or below else f"{name} is not null"
 
     def cells(self, sums: Floats) -> CellSums:
-        """A group's sums by bin as cells."""
+        """Return a group's sums by bin as cells."""
         used = np.flatnonzero(sums[:, 0])
         counts = sums[used, :2].astype(np.int64)
         return unchecked_sums((self.bins[used], counts[:, 0], counts[:, 1], *sums[used, 2:].T.copy()))
 
     def with_clusters(self, conditions: Conditions, cells: CellSums) -> CellSums:
-        """The cells of a group with the clusters of its rows; as they are where rows are in none."""
+        """Return the cells of a group with the clusters of its rows; unchanged if rows are in none."""
         if self.rows.cluster is None:
             return cells
         inside = self.rows.choose(conditions)

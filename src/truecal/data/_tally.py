@@ -1,4 +1,4 @@
-"""Rows sorted by score: the one structure that every binning, test and metric reads.
+"""Rows sorted by score: the structure that every binning, test and metric reads.
 
 A `Tally` groups equal scores. It has no row order, and tallies add. `SortedRows` are sorted but not grouped; a single
 number such as `tce(...)` is computed on them in half the memory. `Pairs` are rows with the scores of two models.
@@ -37,12 +37,12 @@ class Tally:
         Strictly increasing, in [0, 1].
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) at each score.
-    labelling : Sampling
-        How rows got their labels and their place. Scores are those that it gives: of rows as they are here.
+    sampling : Sampling
+        How rows and labels were sampled. Scores are the sampled ones, mapped by `Sampling.to_sampled`.
     clusters : Clusters, optional
         Which rows share a customer, a patient or a document. Without it rows are taken as independent.
     importance_weight : Importance, optional
-        Weights of rows that depend on features alone. They weight values, and no test.
+        Weights of rows that depend on features alone. They weight estimates, and no test.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Tally:
     sampling: Sampling = NO_SAMPLING
     clusters: Clusters | None = None
     importance_weight: Importance | None = None
-    _total: int = field(default=-1, init=False)  # rows, once they were counted
+    _total: int = field(default=-1, init=False)  # rows; negative until they are counted
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -115,8 +115,8 @@ class Tally:
         """Group rows by score.
 
         `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
-        float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen. `sampling` turns
-        predictions into those of rows as they are here. `cluster` is the customer, patient or document of each row, of
+        float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was observed. `sampling` maps
+        predictions to those of the sample. `cluster` is the customer, patient or document of each row, of
         any type. `importance_weight` weights rows by features alone.
         """
         if importance_weight is not None:
@@ -153,7 +153,7 @@ class Tally:
         return merge(score, n, pos, sampling).with_details_of([self, other])
 
     def with_clusters(self, cluster: Ints, score: AnyArray, label: AnyArray, weight: Ints | int = 1) -> Tally:
-        """The tally of these rows, each seen once or `weight` times, with the hash of the cluster of each."""
+        """Return the tally of these rows, each counted once or `weight` times, with the hash of each row's cluster."""
         position = np.searchsorted(self.score, score.astype(np.float64))
         n = np.broadcast_to(np.asarray(weight, dtype=np.int64), label.shape)
         counted = n > 0
@@ -164,7 +164,7 @@ class Tally:
         return unchecked(self.score, self.n, self.pos, self.sampling, clusters, self.importance_weight)
 
     def with_importance(self, score: AnyArray, label: AnyArray, weight: Floats) -> Tally:
-        """The tally of these rows, with a weight of each."""
+        """Return the tally of these rows, with an importance weight of each."""
         weighted = weight > 0
         if not weighted.all():
             score, label, weight = score[weighted], label[weighted], weight[weighted]
@@ -173,7 +173,7 @@ class Tally:
         return unchecked(self.score, self.n, self.pos, self.sampling, self.clusters, weights)
 
     def with_details_of(self, parts: Sequence[Tally]) -> Tally:
-        """The same rows, with what is known of the clusters and weights of the parts that they are made of."""
+        """Return the same rows with the clusters and importance weights of the parts that they were merged from."""
         clusters = Clusters.join([(part.clusters, part.score) for part in parts], self.score)
         if clusters is not None:
             clusters.check(self.n, self.pos)
@@ -188,13 +188,13 @@ class Tally:
         return self.tail(_find_threshold(self, threshold))
 
     def at_least(self, score: float) -> Tally:
-        """Return the rows whose score, as tests see it, is at least this."""
+        """Return the rows whose sampled score is at least this."""
         return self.tail(_find_first(self, score))
 
     def top(self, count: int | float) -> Tally:
         """Return the rows with the highest scores, by number (int) or share (float), with all ties of the last.
 
-        Where rows were sampled by label, number and share are of the population, by the scores alone.
+        If rows were sampled by label, number and share are of the population, by the scores alone.
         """
         rows = self.n if self.sampling.plain else self.n * self.sampling.expected_rows(self.score)
         wanted = _count_wanted(float(rows.sum()), count)
@@ -207,7 +207,7 @@ class Tally:
         return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.sampling, clusters, weights)
 
     def of_pairs(self, kept: Bools) -> Tally | None:
-        """Return the rows of some pairs of a cluster and a score; None where that leaves none."""
+        """Return the rows of some pairs of a cluster and a score; None if there are none."""
         clusters = self.clusters
         assert clusters is not None, "rows are in clusters"
         position = clusters.position[kept]
@@ -222,19 +222,21 @@ class Tally:
         return unchecked(self.score[nonempty], n[nonempty], pos[nonempty], self.sampling, pairs)
 
     def relabel(self, pos: Ints) -> Tally:
-        """Return the same rows with other labels: so many positives at each score. Clusters stay those of the labels
-        that were read."""
+        """Return the same rows with other labels: `pos` positives at each score.
+
+        Clusters keep the labels that were read.
+        """
         weights = None if self.importance_weight is None else self.importance_weight.relabel(self.n, pos)
         return unchecked(self.score, self.n, pos, self.sampling, self.clusters, weights)
 
     @property
     def unweighted(self) -> Tally:
-        """The same rows without weights, which are of values alone."""
+        """The same rows without importance weights, which tests do not use."""
         return unchecked(self.score, self.n, self.pos, self.sampling, self.clusters)
 
     @property
     def population(self) -> Tally | Population:
-        """What the rows stand for: predictions with rows and positives of the population."""
+        """The population that the sample represents: predictions with rows and positives."""
         sampling, weights = self.sampling, self.importance_weight
         if sampling.plain and weights is None:
             return self
@@ -296,7 +298,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Predictions in increasing order, with the rows and positives of the population that each stands for.
+    """Predictions in increasing order, with the rows and positives of the population.
 
     Rows and positives need not be whole numbers.
     """
@@ -320,7 +322,7 @@ class Population:
 class SortedRows:
     """Single rows sorted by score, each packed into an integer: the score's bits, then the label.
 
-    They have all labels as they are: rows of another labelling are a `Tally`.
+    They have no sampling: sampled rows are a `Tally`.
 
     Examples
     --------
@@ -332,10 +334,10 @@ class SortedRows:
     """
 
     sampling: ClassVar[Sampling] = NO_SAMPLING
-    clusters: ClassVar[None] = None  # rows in clusters, or with weights, are a `Tally`, too
+    clusters: ClassVar[None] = None  # rows in clusters, or with weights, are a `Tally` as well
     importance_weight: ClassVar[None] = None
     key: AnyArray
-    threads: int = 1  # that may pass over them
+    threads: int = 1  # that may be used to pass over the rows
 
     @property
     def entries(self) -> tuple[AnyArray]:
@@ -398,8 +400,8 @@ class SortedRows:
 class Pairs:
     """Distinct pairs of scores in increasing order, with the rows and the positives at each.
 
-    Like a `Tally` they have no row order, so labels redrawn with a seed depend on the data alone. `names` are the names
-    of the two models. `clusters` has the place of a pair of scores in the place of that of a score.
+    Like a `Tally` they have no row order, so that labels drawn with a seed depend on the data alone. `names` are the
+    names of the two models. Positions of `clusters` are those of pairs of scores.
 
     Examples
     --------
@@ -453,8 +455,10 @@ class Pairs:
 
     @property
     def lines(self) -> tuple[Floats, Floats, Ints, Ints] | tuple[Floats, Floats, Ints, Ints, Ints]:
-        """Both scores, rows and positives of each pair; and where rows are in clusters, of each of a pair's clusters,
-        whose hash is the last column."""
+        """Both scores, rows and positives of each pair.
+
+        If rows are in clusters, of each of a pair's clusters, with its hash in the last column.
+        """
         clusters = self.clusters
         if clusters is None:
             return *self.scores, self.n, self.pos
@@ -467,7 +471,7 @@ class Pairs:
         )
 
     def models(self) -> list[tuple[Tally, Ints]]:
-        """The tally of each model, and where its score of each pair is in it."""
+        """Return the tally of each model, and the position of each pair's score in it."""
         models = []
         for score in self.scores:
             distinct, position = np.unique(score, return_inverse=True)
@@ -526,7 +530,7 @@ def sort_rows(
     sampling: Sampling = NO_SAMPLING,
     threads: int | None = None,
 ) -> Sorted:
-    """Sort rows by score; group them if many share a score, or have another labelling than all.
+    """Sort rows by score; group them if many share a score, or if they were sampled.
 
     `threads` are all cores from a million rows on, by default; the rows do not depend on them.
 
@@ -548,7 +552,7 @@ def sort_rows(
 
 
 def read_sampled(y_true: Any, y_prob: Any, pos_label: Any, sampling: Sampling) -> tuple[AnyArray, AnyArray]:
-    """Read scores and labels of the same rows, with scores as a labelling gives them; see `read_pair`."""
+    """Read labels and scores of the same rows, with predictions mapped by the sampling; see `read_pair`."""
     check_sampling(sampling)
     score, label = arrays.read_pair(y_true, y_prob, pos_label)
     return (score if sampling.plain else sampling.to_sampled(score.astype(np.float64))), label
@@ -559,7 +563,7 @@ def _find_first(data: Sorted, score: float) -> int:
 
 
 def find_threshold_score(threshold: float, sampling: Sampling) -> float:
-    """Return the score, as tests see it, of the least prediction that is judged."""
+    """Return the sampled score of the decision threshold."""
     if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
         raise ValueError(f"{option('threshold')} must lie in [0, 1]; it is {threshold!r}.")
     return float(sampling.to_sampled(float(threshold)))
@@ -594,7 +598,7 @@ def pack_keys(score: AnyArray, label: AnyArray) -> tuple[AnyArray, bool, bool]:
 
 
 def _make_keys(score: AnyArray) -> AnyArray:
-    """Return room for the keys of rows."""
+    """Return an empty array for the keys of rows."""
     narrow = score.dtype == np.float32 or _kernel.fits_float(score)
     return np.empty(len(score), dtype=np.int32 if narrow else np.int64)
 

@@ -1,4 +1,4 @@
-"""Windows of time: where they begin and end, and whether their labels are complete."""
+"""Periods: their starts and ends, and whether their labels are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from truecal._errors import option
 from truecal._options import WINDOWS
 
-# the windows that each kind of window adds up to; weeks add up to none
+# the lengths that periods of each length add up to; weeks add up to none
 LONGER = {"1h": WINDOWS[1:], "1d": WINDOWS[2:], "1w": (), "1mo": ("1q", "1y"), "1q": ("1y",), "1y": ()}
 Span = timedelta | str
 Moment = date | datetime | str
@@ -81,9 +81,9 @@ def _last(moment: datetime) -> datetime:
 
 
 def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
-    """Return the ends of windows, by their length or by the start of the next one.
+    """Return the ends of periods, by their length or by the start of the next one.
 
-    Without a length the last window is as long as the one before it.
+    Without a length the last period is as long as the one before it.
     """
     for start in starts:
         if not isinstance(start, date):
@@ -100,7 +100,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
 
 
 def find_complete(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
-    """Return which windows ended at least `after` before `now`, and `now` itself: the latest end by default."""
+    """Return which periods ended at least `after` before `now`, and `now`: the latest end by default."""
     zone = ends[0].tzinfo
     moment = max(ends) if now is None else read_moment(now)
     if moment.tzinfo is None:
@@ -111,7 +111,7 @@ def find_complete(ends: Sequence[datetime], after: timedelta, now: Moment | None
 
 
 def window_start(moment: date, every: str) -> date:
-    """Return the start of the window that holds a day or time: a time if windows are hours, else a day.
+    """Return the start of the period that contains a day or time: a time for hours, else a day.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What weights of rows may mean: counts, importance, or rows sampled by label. Only the first are counted as rows."""
+"""Weights of rows: counts, importance weights, or sampling by label. Only counts are counted as rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from truecal.data._arrays import (
 from truecal.data._notes import Note, NoteCode
 
 MOST_COUNT = 2**46  # rows of a tally, up to which sums stay exact
-ROWS_PER_LABEL = 5  # rows of each label from which on one weight for each label is no chance
+ROWS_PER_LABEL = 5  # of each label, from which on one weight for each label is no coincidence
 
 
 @dataclass(slots=True)
@@ -41,13 +41,13 @@ class WeightSpan:
                 self.rows[positive] = self.rows.get(positive, 0) + len(weights)
 
     def by_label(self) -> tuple[float, float] | None:
-        """The weight of every negative and of every positive, where these are two weights; else None."""
+        """Return the weight of every negative and of every positive, if these are two constants; else None."""
         if self.low != self.high or len(self.low) < 2 or self.low[False] == self.low[True]:
             return None
         return (self.low[False], self.low[True]) if min(self.rows.values()) >= ROWS_PER_LABEL else None
 
     def check(self, name: str) -> None:
-        """Raise an error if the weights are those of labels: rows that were left out are no evidence."""
+        """Raise an error if the weights depend on the label alone: rows that were left out carry no information."""
         by_label = self.by_label()
         if by_label is None or not min(by_label) > 0:
             return
@@ -64,14 +64,16 @@ class WeightSpan:
 
     @property
     def same(self) -> float | None:
-        """The weight that all rows have; None where they differ."""
+        """The weight that all rows have; None if they differ."""
         ends = {*self.low.values(), *self.high.values()}
         return ends.pop() if len(ends) == 1 else None
 
 
 def read_weights(sample_weight: Any, size: int, label: AnyArray | None = None) -> Ints:
-    """Read frequencies: whole numbers >= 0, since an exact test counts trials. Those that are one for each label, as
-    `label` has them, are refused."""
+    """Read frequencies: whole numbers from 0 on, since an exact test counts trials.
+
+    Weights that are constant for each label of `label` are refused.
+    """
     array = read_column(sample_weight, "sample_weight")
     if array.dtype == object:
         array = objects_to_floats(array, "sample_weight")
@@ -91,7 +93,7 @@ def read_weights(sample_weight: Any, size: int, label: AnyArray | None = None) -
 
 
 def measure_weights(weight: AnyArray, label: AnyArray) -> WeightSpan:
-    """The span of the weights of each label."""
+    """Return the span of the weights of each label."""
     span = WeightSpan()
     span.add(weight, label)
     return span
@@ -105,7 +107,7 @@ def note_equal_counts(weight: float | None, rows: int, distinct: int) -> tuple[N
 
 
 def advise_weights() -> str:
-    """What weights may mean, as a hint."""
+    """Return a hint on the meanings of weights."""
     return (
         "\n\nHint: weights mean one of three things. How often a row was seen: whole numbers. How much it stands for "
         f"elsewhere, by its features alone: {option('importance_weight')}. That rows were sampled "
@@ -115,6 +117,6 @@ def advise_weights() -> str:
 
 
 def find_fractions(weight: Any) -> Any:
-    """Which weights are no whole numbers from 0 to 2^46."""
+    """Return which weights are no whole numbers from 0 to 2^46."""
     with np.errstate(invalid="ignore"):
         return ~((weight >= 0) & (weight == np.floor(weight)) & (weight <= MOST_COUNT))

@@ -1,4 +1,4 @@
-"""What a number means: null references, intervals, differences, calibration maps, evidence over time."""
+"""Null distributions, intervals and differences of metrics, calibration maps, and sequential evidence."""
 
 from truecal._lazy import lazy_names as _open
 

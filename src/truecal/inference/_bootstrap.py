@@ -1,4 +1,4 @@
-"""Compute metrics on redrawn labels, on several threads; the numbers do not depend on the number of threads."""
+"""Parametric bootstrap: metrics on labels drawn from given probabilities, on several threads."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from truecal._threads import MOST_THREADS, check_count, map_chunks
 from truecal.data import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 
-MOST_TOGETHER = 64
-MOST_DRAWS = 10_000_000
-ROWS_AT_ONCE = 200_000
-DRAWN_SCORES = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
-NODES = 21  # at which a mean over a normal variable is taken
-HIGHEST_CORRELATION = 0.98  # correlation of normal variables
+MOST_TOGETHER = 64  # label sets that one call computes
+MOST_DRAWS = 10_000_000  # label sets of one request
+ROWS_AT_ONCE = 200_000  # scores of all label sets that one call computes together
+DRAWN_SCORES = 50_000  # scores above which labels are drawn for cells, if no metric needs more than cells
+NODES = 21  # of the Gauss-Hermite quadrature over a normal variable
+HIGHEST_CORRELATION = 0.98  # of the normal variables: the search for it ends there
 # a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How labels are redrawn: how often, with which seed or generator, and on how many threads.
+    """How labels are simulated or resampled: the number of draws, the seed or generator, and the threads.
 
     `random_state` None takes fresh entropy, an int repeats the same numbers, a generator is advanced. The numbers do
     not depend on the number of threads.
@@ -55,7 +55,7 @@ class Draws:
             )
 
     def seeds(self, count: int | None = None) -> Ints:
-        """Draw seeds, one for each replicate, or `count` of them."""
+        """Return seeds, one for each draw, or `count` of them."""
         size = self.draws if count is None else count
         if isinstance(self.random_state, np.random.RandomState):
             return self.random_state.randint(0, 2**63 - 1, size=size, dtype=np.int64)
@@ -67,8 +67,8 @@ def compute_on_draws(
 ) -> dict[str, Floats]:
     """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
-    Every set has its own seed. Where all metrics are of windows and scores are many, labels are drawn for cells, which
-    windows are made of: taking the rows of a cell as equal is what the windows' tests do.
+    Every set has its own seed. If all metrics use windows and there are many scores, labels are drawn for cells, of
+    which windows are made: the tests of windows take the rows of a cell as equal, too.
     """
     if _is_of_cells(tally, metrics):
         tally, probability, first = _draw_for_cells(tally, probability, metrics)
@@ -104,12 +104,11 @@ def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Mea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Labels to be drawn for n rows of each score, or pair of scores, with its probability; those of one cluster
-    together.
+    """Draw labels for n rows of each score, or pair of scores, with its probability, correlated within clusters.
 
-    `shared` is the root of the correlation of the normal variables that make them, 0 where rows are independent: a row
-    is positive where its variable lies below the quantile of its probability. So each row is positive with its
-    probability, and labels of a cluster are as alike as the design says.
+    A row is positive if a normal variable lies below the quantile of its probability, so that each row is positive with
+    its probability (a Gaussian copula). `shared` is the root of the correlation of the variables of a cluster, 0 if
+    rows are independent; it is chosen so that labels have the covariance of the design.
     """
 
     n: Ints
@@ -117,19 +116,19 @@ class Labels:
     clusters: Clusters | None = None
     shared: float = 0.0
     quantile: Floats | None = None
-    start: Floats = field(init=False)  # of every draw
+    start: Floats = field(init=False)  # of the binomial sampler at each score; the same for every draw
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", _kernel.draw_starts(self.probability, self.n))
 
     @classmethod
     def of(cls, tally: Tally, probability: Floats) -> Labels:
-        """The labels of a tally, as alike within clusters as those that were read."""
+        """Prepare the labels of a tally, as correlated within clusters as those that were read."""
         return cls._of(tally.n, probability, tally.clusters, find_shared(tally))
 
     @classmethod
     def of_pairs(cls, pairs: Pairs, probability: Floats) -> Labels:
-        """The labels of pairs of scores, as alike within clusters as those that were read."""
+        """Prepare the labels of pairs of scores, as correlated within clusters as those that were read."""
         if pairs.clusters is None:
             return cls(pairs.n, probability)
         tally = merge(probability, pairs.n, pairs.pos)
@@ -143,7 +142,7 @@ class Labels:
         return cls(n, probability, clusters, shared, _kernel.normal_quantiles(probability))
 
     def draw(self, seed: int) -> Ints:
-        """Draw the positives at each score."""
+        """Draw the number of positives at each score."""
         pos, clusters = np.empty_like(self.n), self.clusters
         if self.quantile is None or clusters is None:
             _kernel.draw_positives(self.probability, self.n, self.start, seed, pos)
@@ -153,8 +152,10 @@ class Labels:
 
 
 def find_shared(tally: Tally) -> float:
-    """The root of the correlation of normal variables at which labels of one cluster have as much covariance, over all
-    pairs, as the design says; 0 where rows are independent."""
+    """Return the root of the correlation of normal variables that gives labels the covariance of the design.
+
+    The covariance is the sum over all pairs of rows of one cluster. 0 if rows are independent.
+    """
     if tally.clusters is None:
         return 0.0
     memo = tally.clusters.memo
@@ -187,7 +188,7 @@ def _match_covariance(groups: CellGroups) -> float:
 
 
 def _bin_draw(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
-    """Redraw labels and return their bins, without the labels unless scores or the population need them."""
+    """Draw labels and return their bins, without the labels unless scores or the population need them."""
     bins = bin_once(tally.relabel(labels.draw(seed)), metrics, first)
     if not tally.sampling.plain or tally.importance_weight is not None:
         return bins
@@ -195,8 +196,10 @@ def _bin_draw(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, M
 
 
 def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:
-    """Apply a function to the seeds, at most `together` at a time, and return the results in order. It can be
-    interrupted."""
+    """Apply a function to the seeds, at most `together` at a time, and return the results in order.
+
+    It can be interrupted.
+    """
     seeds = draws.seeds().tolist()
     step = min(together, MOST_TOGETHER)
     with Progress(draws.draws, "draws") as progress:
@@ -210,7 +213,7 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
 
 
 def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
-    """The quantiles of each column, as `np.quantile` has them, which loads the module of masked arrays."""
+    """Return the quantiles of each column as `np.quantile` does, without loading the module of masked arrays."""
     values = np.sort(values, axis=0)
     at = (len(values) - 1) * np.array(shares)
     low = np.floor(at).astype(np.int64)

@@ -1,17 +1,17 @@
-"""Whether the error of predictions moved: the positives of some rows against those of a baseline.
+"""Tests of calibration drift: the positives of some rows against those of a baseline.
 
-X and Y are the numbers of positives of two groups of rows. With the odds of all predictions multiplied by one factor,
-P(X = x) P(Y = s - x) is multiplied by the same number for all x. So the law of X given X + Y = s is that of right
-predictions, whatever the factor: a model that is off by the same factor in both groups has not moved. The test is
-exact and two-sided, twice the smaller tail.
+X and Y are the numbers of positives of two groups of rows. If the odds of all predictions are multiplied by a common
+odds ratio, P(X = x) P(Y = s - x) changes by the same factor for all x. So the distribution of X given X + Y = s is that
+of calibrated predictions, whatever the odds ratio: the same error in both groups is no drift. The test is exact and
+two-sided, twice the smaller tail.
 
-Both laws (Poisson-binomial) are computed from their characteristic functions, with the odds multiplied by the factor
-that makes s positives expected, so that x lies where they have their mass. Errors of probabilities are below 1e-13.
-Predictions of 0 and 1 have no odds and are left out. Cells of 5 bits, whose predictions differ by less than a part in
-16, are near enough: with 2,000 rows p-values are right to a part in 500.
+Both distributions (Poisson-binomial) are computed from their characteristic functions, at the odds ratio with which s
+positives are expected, so that x lies near their means. Errors of probabilities are below 1e-13. Predictions of 0 and 1
+have no odds and are left out. Cells of 5 bits, whose predictions differ by less than a part in 16, are precise enough:
+with 2,000 rows p-values are right to a part in 500.
 
-Where rows are in clusters, the tail is spread by the design effect of X - E(X | s): the mean of those of the two
-groups, each with the information of the other for its weight (see `metrics/_design.py`).
+If rows are in clusters, the tail is widened by the design effect of X - E(X | s): the mean of the design effects of the
+two groups, each weighted by the information of the other (see `metrics/_design.py`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ import numpy as np
 from truecal.data import CellGroups, CellSums, Floats
 from truecal.metrics import POWER, Design, Spread, fisher_p_value, normal_quantile, sigmoid
 
-LEAST_P_VALUE = 1e-13  # the smallest p-value that is told
-REACH = 10.0  # standard deviations within which a law has its mass
+LEAST_P_VALUE = 1e-13  # the smallest p-value that is reported: probabilities have errors of this size
+REACH = 10.0  # standard deviations within which a distribution has its mass
 NOTHING = 9.0  # standard deviations at which a characteristic function has vanished
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Odds:
-    """Rows with the log-odds of their predictions, in cells: n rows each, `positives` of all.
+    """Rows with the log-odds of their predictions, in cells of n rows, with `positives` in all.
 
-    `counts` are positives and rows, with those at predictions of 0 and 1. `effect` and `freedom` are those of the
-    design, 1 and infinite where rows are independent.
+    `counts` are positives and rows including predictions of 0 and 1. `effect` and `freedom` are those of the design, 1
+    and infinite if rows are independent.
     """
 
     log_odds: Floats
@@ -47,7 +47,7 @@ class Odds:
 
     @classmethod
     def of(cls, cells: CellSums) -> Odds:
-        """The rows of some cells, without predictions of 0 and 1."""
+        """Collect the rows of cells, without predictions of 0 and 1."""
         whole = CellGroups.of([cells])
         design, coarse = Design.of(whole), whole.coarsen(5).cells
         open_ = coarse.s1 > 0
@@ -59,16 +59,16 @@ class Odds:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows with odds."""
         return int(self.n.sum())
 
     def expect(self, shift: float) -> tuple[float, float]:
-        """The mean and the variance of the positives, with so much added to all log-odds."""
+        """Return the mean and the variance of the positives if a shift is added to all log-odds."""
         p = sigmoid(self.log_odds + shift)
         return float(self.n @ p), float(self.n @ (p * (1 - p)))
 
     def law(self, shift: float, count: Floats) -> Floats:
-        """The probabilities of some numbers of positives, none of them far from the mean."""
+        """Return the probabilities of some numbers of positives, none of them far from the mean."""
         mean, variance = self.expect(shift)
         spread = math.sqrt(variance)
         points = 2 * (math.ceil(REACH * spread) + 32) + 1
@@ -85,7 +85,7 @@ class Odds:
 
 
 def find_shift(groups: Sequence[Odds]) -> float:
-    """What must be added to all log-odds for as many positives to be expected as came; infinite for none and all."""
+    """Return the shift of all log-odds with which expected equal observed positives; infinite for none and all."""
     positives, rows = sum(group.positives for group in groups), sum(group.rows for group in groups)
     if positives in (0, rows):
         return math.inf if positives else -math.inf
@@ -100,7 +100,7 @@ def find_shift(groups: Sequence[Odds]) -> float:
 
 
 def compare_odds(group: Odds, baseline: Odds) -> float:
-    """The p-value of the group's positives against the baseline's: of one factor on the odds of both."""
+    """Return the p-value of "one odds ratio holds for the group and the baseline"."""
     shift = find_shift((group, baseline))
     if math.isinf(shift):
         return 1.0
@@ -118,7 +118,7 @@ def compare_odds(group: Odds, baseline: Odds) -> float:
 
 
 def compare_rates(group: Odds, baseline: Odds) -> float:
-    """The p-value of the group's share of positives against the baseline's, by Fisher's exact test."""
+    """Return the p-value of equal rates of positives in the group and the baseline, by Fisher's exact test."""
     p_value = fisher_p_value(*group.counts, *baseline.counts)
     rows, baseline_rows = group.counts[1], baseline.counts[1]
     spread = _spread(group, rows, baseline, baseline_rows)
@@ -126,23 +126,24 @@ def compare_rates(group: Odds, baseline: Odds) -> float:
 
 
 def _spread(group: Odds, weight: float, baseline: Odds, baseline_weight: float) -> Spread | None:
-    """How far clusters spread a difference; None where rows are independent."""
+    """The design effect of a difference; None if rows are independent."""
     if group.effect == baseline.effect == 1:
         return None
     effect = (baseline_weight * group.effect + weight * baseline.effect) / max(weight + baseline_weight, 1e-300)
     return Spread(np.array([effect]), np.array([min(group.freedom, baseline.freedom)]))
 
 
-def find_split(windows: Sequence[Odds]) -> int:
-    """Where the error changed most: the number of windows before the split with the largest score statistic.
+def find_split(periods: Sequence[Odds]) -> int:
+    """Return the estimated change point: the number of periods before the split with the largest score statistic.
 
-    With one factor on all odds, the positives since the split less those expected, squared, over their variance.
+    Under a common odds ratio it is the squared difference of observed and expected positives since the split, over its
+    variance.
     """
-    shift = find_shift(windows)
+    shift = find_shift(periods)
     if math.isinf(shift):
         return 1
-    expected, variance = np.array([window.expect(shift) for window in windows]).T
-    surplus = np.cumsum([window.positives for window in windows] - expected)[:-1]
+    expected, variance = np.array([period.expect(shift) for period in periods]).T
+    surplus = np.cumsum([period.positives for period in periods] - expected)[:-1]
     before = np.cumsum(variance)[:-1]
     after = np.maximum(variance.sum() - before, 0.0)
     score = surplus**2 / np.maximum(before * after, 1e-300)
@@ -150,9 +151,9 @@ def find_split(windows: Sequence[Odds]) -> int:
 
 
 def detectable_move(group: Odds, baseline: Odds, level: float) -> float:
-    """The factor between the odds of the group and those of the baseline that is found with a probability of 80 %.
+    """Return the minimum detectable odds ratio between the group and the baseline (80% power).
 
-    By the normal approximation, with the information that right predictions have.
+    By the normal approximation, with the information of calibrated predictions.
     """
     of_group, of_baseline = (rows.expect(0.0)[1] / rows.effect for rows in (group, baseline))
     information = of_group * of_baseline / max(of_group + of_baseline, 1e-300)

@@ -1,12 +1,13 @@
-"""The probabilities from which labels are redrawn: predictions recalibrated region by region, on the logit scale.
+"""Recalibrate predictions region by region, on the logit scale: the probabilities from which labels are resampled.
 
 For one model, log-odds are shifted in all rows, then in long runs of the windows of Local TCE, then in halves of these,
-and so on down to single windows. With E and v the mean and the variance of a run's positives k so far, and t^2 =
-(k - E)^2 / v, the expected positives move from E towards k by the share 1 - 1 / t^2, or not at all where t^2 < 1: what
-chance explains is left alone, and so are predictions that the labels say nothing about. To begin with an intercept and
-a slope for all rows (Cox, 1958) was measured, too: where one region is off they move the others, for no gain elsewhere.
+and so on down to single windows. With E and v the mean and the variance of a run's k positives so far, and t^2 =
+(k - E)^2 / v, the expected positives move from E towards k by the share 1 - 1 / t^2, or not at all if t^2 < 1:
+deviations within noise are left alone, and so are predictions without information. Starting with an intercept and a
+slope for all rows (Cox, 1958) was measured, too: if one region is miscalibrated they move the others, for no gain
+elsewhere.
 
-Predictions of exactly 0 and 1 have no log-odds. They are drawn at their observed rate.
+Predictions of exactly 0 and 1 have no log-odds. Their labels are drawn at the observed rate.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from truecal.data import CellGroups, Floats, Ints, Pairs, Tally
 from truecal.metrics import Design, Windows, fit_logistic, log_odds, sigmoid
 
-RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
+RIDGE = 0.01  # shrinks the coefficients slightly towards calibrated scores, which keeps them finite
 MOST_STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other
 
 
@@ -47,8 +48,10 @@ def recalibrate_pairs(pairs: Pairs) -> Floats:
 
 
 def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats:
-    """Return the shift of each log-odds after which its run expects as many positives as chance does not explain, whose
-    variance is that of independent rows times the run's design effect."""
+    """Return the shift of each log-odds that moves its run towards the observed positives, beyond noise.
+
+    The noise is the variance of independent rows times the run's design effect.
+    """
 
     def expect(shift: Floats) -> tuple[Floats, Floats]:
         p = sigmoid(eta + shift[run])
@@ -58,9 +61,9 @@ def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats
     shift = np.zeros(run[-1] + 1)
     expected, v = expect(shift)
     gap = np.bincount(run, pos) - expected
-    chance = v * effect
-    beyond = gap**2 > chance
-    target = expected + np.where(beyond, gap - chance / np.where(beyond, gap, 1.0), 0.0)
+    noise = v * effect
+    beyond = gap**2 > noise
+    target = expected + np.where(beyond, gap - noise / np.where(beyond, gap, 1.0), 0.0)
     for _ in range(MOST_STEPS):
         step = np.clip((target - expected) / v, -2, 2)
         if np.abs(step).max() < 1e-6:

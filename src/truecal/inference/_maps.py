@@ -98,7 +98,7 @@ def _map_odds(p: Floats, c: float = 0.0, a: float = 1.0, b: float = 1.0, offset:
 
 
 def fit_map(data: Sorted, kind: MapKind) -> Map:
-    """Fit a map of a kind to rows; their scores are those that the labelling makes of predictions."""
+    """Fit a map of a kind to rows, whose scores are predictions mapped by `Sampling.to_sampled`."""
     if kind == "none":
         return Map(kind)
     if kind == "isotonic":
@@ -137,7 +137,7 @@ def _fit_odds(tally: Tally, kind: MapKind) -> Map:
 
 
 def _polish(rough: Map, data: Sorted, cells: CellSums) -> Map:
-    """The map of many scores, given that of their cells, by Newton's method.
+    """Refine the map that was fitted to cells, for the scores themselves, by Newton's method.
 
     The likelihood needs two things of the rows: the sums of x and z over the positives, which no map changes, and the
     sums of smooth functions over all rows. For these the rows of a cell are taken as two halves, at its mean less and
@@ -171,7 +171,7 @@ def _polish(rough: Map, data: Sorted, cells: CellSums) -> Map:
 
 
 def _add_positives(data: Sorted) -> tuple[float, float, float]:
-    """How many positives have odds, and the sums of their x and z."""
+    """Count the positives that have odds, and sum their x and z."""
     count = total_x = total_z = 0.0
     for begin in range(0, len(data), ROWS_IN_MEMORY):
         end = begin + ROWS_IN_MEMORY
@@ -231,7 +231,7 @@ def log_losses(p: Floats) -> tuple[Floats, Floats]:
 
 
 def mean_loss(tally: Tally, p: Floats) -> float:
-    """The mean log loss of a tally's rows at other predictions."""
+    """Return the mean log loss of a tally's rows at other predictions."""
     one, zero = log_losses(tally.sampling.to_sampled(p))
     total = np.sum(np.where(tally.pos > 0, tally.pos * one, 0.0)) + np.sum(
         np.where(tally.n > tally.pos, (tally.n - tally.pos) * zero, 0.0)
@@ -240,12 +240,12 @@ def mean_loss(tally: Tally, p: Floats) -> float:
 
 
 def choose_map(data: Sorted, folds: Sequence[Tally], steps: bool) -> Map:
-    """The map that rows speak for; `folds` are the same rows, dealt at random, and `steps` whether there may be any.
+    """Choose a map by the likelihood; `folds` are the same rows, split at random, and `steps` whether to try steps.
 
-    Smooth kinds come in turn, from the simplest: see `_choose_smooth`. Then steps, and their average with the smooth
-    map, are tried on rows of each fold by those of the others: the best is taken if it gains more than `CLEAR` there.
-    Fewer than `FEWEST` steps are not looked at: they would put most of the order away. Rows of one cluster that go
-    together are worth as much less as their design effect says.
+    Smooth kinds are tried from the simplest on: see `_choose_smooth`. Then steps, and their average with the smooth
+    map, are cross-validated: the best is taken if it gains more than `CLEAR` on held-out rows. Fewer than `FEWEST`
+    steps are not considered, because they would remove most of the ranking. Likelihoods of clustered rows are divided
+    by the design effect.
     """
     if len(folds) < 2:
         return Map("none")

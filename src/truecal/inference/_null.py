@@ -1,7 +1,8 @@
-"""Null references, intervals and differences of metrics, from redrawn labels.
+"""Null distributions, intervals and differences of metrics, by a parametric bootstrap.
 
-Labels are redrawn on the tally, without sorting again. The null reference draws them from the predictions themselves,
-intervals from recalibrated predictions (see `_logistic`), and differences from a logistic regression on both models.
+Labels are drawn on the tally, without sorting again. Null distributions simulate them from the predictions themselves.
+Intervals resample them from recalibrated predictions (see `_logistic`), differences from a logistic regression on both
+models.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from truecal.inference._logistic import recalibrate_pairs, recalibrate_scores
 from truecal.inference._paired import measure_error
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 
-FIRST_BATCH = 199  # draws of the first batch of a sequential reference
-ENOUGH_REACHED = 10  # redrawn values as large as the observed one, at which it stops
+FIRST_BATCH = 199  # draws of the first batch of a sequential null: p-values down to 1 / 200
+ENOUGH_REACHED = 10  # simulated values as large as the observed one, at which it stops
 FEWEST_LABELS = 5  # positives or negatives below which a difference of means has no interval
 GROWTH = 4  # factor from the draws of one batch to those of the next
 
 
 @dataclass(frozen=True, slots=True)
 class NullDistribution:
-    """The values that a metric has for a perfect model, and how the observed value compares with them.
+    """The distribution of a metric if the model is calibrated, and the p-value of the observed value.
 
-    `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
-    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (draws + 1):
-    as large, or as far from the best value for metrics that have one between bad ones. Log loss, Brier score and net
-    benefit are as bad where they lie as far from the mean, on either side: predictions that are too timid do better
-    than they expect. NaN where the metric is.
+    `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95% quantiles over simulated labels. `excess` is
+    the value minus the mean. `p_value` is (1 + number of simulated values as bad as the observed one) / (draws + 1).
+    As bad means as large, or as far from a best value that lies between bad ones. Log loss, Brier score and net benefit
+    are as bad if they are as far from the mean, on either side: underconfident predictions do better than they expect.
+    NaN if the metric is NaN.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class NullDistribution:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval for the expected value of a metric, its mean over data sets of this size from the same source.
+    """The confidence interval of a metric's expected value: its mean over data sets of this size.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first model's value minus the second's on the same rows, with an interval for its expectation.
+    """The first model's value minus the second's on the same rows, with the confidence interval of its expectation.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def null_distribution(
     draws: Draws,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, NullDistribution]:
-    """Return the null reference of every metric: its values if the predictions were right.
+    """Return the null distribution of every metric: its values if the predictions are calibrated.
 
     `observed` values are those of the tally unless given.
 
@@ -133,9 +134,9 @@ def null_distribution(
 
 
 def reaches(values: Floats, observed: float) -> Bools:
-    """Which values are as large as the observed one; rounding may make equal ones differ a little."""
+    """Return which values are as large as the observed one, up to rounding."""
     limit = observed if math.isinf(observed) else observed - 1e-9 * abs(observed)
-    return np.asarray(~(values < limit))  # what could not be computed tells nothing
+    return np.asarray(~(values < limit))  # NaN counts as reached, which is conservative
 
 
 def _drop_unknown(values: Floats) -> Floats:
@@ -145,9 +146,9 @@ def _drop_unknown(values: Floats) -> Floats:
 
 
 def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDistribution:
-    """Return a null reference that stops early.
+    """Return a null distribution by sequential simulation, which stops early.
 
-    Labels are redrawn in growing batches, up to `draws.draws` times, while few of the redrawn values reach the
+    Labels are simulated in growing batches, up to `draws.draws` times, while few of the simulated values reach the
     observed one. The p-value is valid, since the batch sizes are fixed in advance (Besag and Clifford, 1991).
     """
     metrics, most = {"": metric}, draws.draws
@@ -170,7 +171,7 @@ def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDis
 
 
 def _count_reached(null: NullDistribution) -> int:
-    """Return how many redrawn values reached the observed one."""
+    """Return how many simulated values reached the observed one."""
     return round(null.p_value * (null.draws + 1)) - 1
 
 
@@ -182,16 +183,16 @@ def intervals(
     confidence: float = 0.95,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Interval]:
-    """Return an interval for the expectation of every metric. `observed` values are those of the tally unless given.
+    """Return a confidence interval for the expectation of every metric.
 
-    Labels are redrawn from predictions that are recalibrated region by region. The spread of the redrawn values on both
-    sides of their mean, averaged between their quantiles and their standard deviation, is laid around the observed
-    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the data, so
-    it lies off centre and covers as little as 40 %.
+    `observed` values are those of the tally unless given. Labels are resampled from predictions that are recalibrated
+    region by region. The spread of the resampled values on both sides of their mean, averaged between their quantiles
+    and their standard deviation, is laid around the observed value. The percentile interval of an ordinary bootstrap is
+    not offered: resampled rows are noisier than the data, so it is not centred and covers as little as 40%.
 
-    At 95 % the intervals of right models tend to be too wide (Local TCE and TCE cover up to 100 %), since some chance
-    is taken for error. Those of models with small errors in many places tend to be too narrow (down to 85 to 90 %),
-    since part of such errors is taken for chance.
+    At 95% the intervals of calibrated models tend to be too wide (Local TCE and TCE cover up to 100%), since some noise
+    is taken for error. Those of models with many small errors tend to be too narrow (85 to 90%), since part of the
+    errors is taken for noise.
 
     Examples
     --------
@@ -222,11 +223,11 @@ def differences(
     confidence: float = 0.95,
     region: Callable[[Tally], Tally] | None = None,
 ) -> dict[str, Difference]:
-    """Return the difference of two models on the same rows in every metric, with an interval.
+    """Return the difference of two models on the same rows in every metric, with a confidence interval.
 
-    Labels are redrawn from a logistic regression on both models' log-odds. `region` takes of each model's tally the
-    predictions that are judged, by its scores alone. A metric with a best value between its bad ones, such as the
-    slope, is compared by the distance from it. Means over rows have the plain interval of a paired mean.
+    Labels are resampled from a logistic regression on both models' log-odds. `region` selects the evaluated predictions
+    of each model's tally, by the scores alone. A metric with a best value between bad ones, such as the slope, is
+    compared by its distance from the best value. Means over rows have the interval of a paired mean.
 
     Examples
     --------
@@ -256,8 +257,8 @@ def differences(
     gaps = {name: _subtract(metric, first[name], second[name]) for name, metric in metrics.items()}
     spreads = {name: (_measure_error(pairs, metric, gaps[name], confidence),) * 2 for name, metric in means.items()}
     if others:
-        redrawn = np.array(map_seeds(lambda seeds: [draw_difference(seed) for seed in seeds], draws))
-        for name, values in zip(others, redrawn.T, strict=True):
+        resampled = np.array(map_seeds(lambda seeds: [draw_difference(seed) for seed in seeds], draws))
+        for name, values in zip(others, resampled.T, strict=True):
             spreads[name] = _measure_spread(values, confidence)
     compared = {}
     for name, gap in gaps.items():
@@ -267,14 +268,14 @@ def differences(
 
 
 def _subtract(metric: Measure, first: float, second: float) -> float:
-    """The difference of values; of their distances from the best value where that lies between bad ones."""
+    """The difference of values, or of their distances from a best value that lies between bad ones."""
     if metric.bad == "both":
         return as_error(metric, first) - as_error(metric, second)
     return first - second
 
 
 def clip_difference(metric: Measure, low: float, high: float) -> tuple[float, float]:
-    """The ends of a difference's interval, no further than two values can differ.
+    """Clip the ends of a difference's interval to what two values can differ by.
 
     Examples
     --------
@@ -289,10 +290,9 @@ def clip_difference(metric: Measure, low: float, high: float) -> tuple[float, fl
 
 
 def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: float) -> float:
-    """Half the width of the interval of a mean of differences between rows; NaN with next to no positives, or
-    negatives, which then say nothing of what they would have changed.
+    """Half the width of the interval of a mean difference of row losses; NaN with few positives or few negatives.
 
-    What one model calls impossible happened: its expected loss is infinite, and nothing about that is left to chance.
+    0 if the difference is infinite: a label contradicts a prediction of 0 or 1, and the expected loss is infinite, too.
     """
     if math.isinf(gap) and not pairs.sampling.noisy:
         return 0.0
@@ -302,7 +302,7 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
     (first, first_not), (second, second_not) = (metric.losses(sampling.to_population(score)) for score in pairs.scores)
     with np.errstate(invalid="ignore"):
         positive, negative = first - second - gap, first_not - second_not - gap
-        if not sampling.plain:  # what a row labelled so stands for, as a share of what a row stands for on average
+        if not sampling.plain:  # the population rows that a row of each label represents, relative to the average row
             mean = sampling.rows(pairs.n_rows, pairs.positives) / pairs.n_rows
             positive, negative = (
                 (
@@ -329,7 +329,7 @@ def _compute_values(tally: Tally, metrics: Mapping[str, Measure], like: Bins | N
 def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
     """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution.
 
-    What could not be computed is left out; NaN if there is nothing else, or an infinite value.
+    NaN values are left out; NaN if there are no others, or if one is infinite.
     """
     tail = (1 - confidence) / 2
     values = _drop_unknown(values)

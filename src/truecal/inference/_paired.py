@@ -1,4 +1,4 @@
-"""Mean differences between losses of the same rows, with intervals; rows of one cluster are added up."""
+"""Mean differences between losses of the same rows, with intervals; losses are summed within clusters."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Losses = tuple[Floats, Floats]  # of a positive and of a negative at each score
 
 @dataclass(frozen=True, slots=True)
 class MeanDifference:
-    """A mean difference of the losses of rows, with its standard error and the degrees of freedom of that."""
+    """A mean difference of row losses, with its standard error and the degrees of freedom of the error."""
 
     mean: float
     error: float
     freedom: float = math.inf
 
     def reach(self, confidence: float) -> float:
-        """Half the width of the interval of the mean."""
+        """Return half the width of the confidence interval of the mean."""
         tail = (1 - confidence) / 2
         if not math.isfinite(self.freedom):
             return normal_quantile(tail) * self.error
@@ -33,7 +33,7 @@ class MeanDifference:
 
 
 def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> MeanDifference:
-    """The mean of the first losses of rows in some tallies minus the second ones."""
+    """Return the mean of the first losses of the rows of tallies minus the second ones."""
     n, pos = (np.concatenate([getattr(tally, name) for tally in observations]) for name in ("n", "pos"))
     one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
     mean = float((pos @ one + (n - pos) @ zero) / n.sum())
@@ -41,10 +41,10 @@ def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: 
 
 
 def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: Clusters | None) -> MeanDifference:
-    """The gap of a mean, given by how much a positive and a negative of each entry is beside it.
+    """Return a mean with its standard error, given the residuals of a positive and of a negative at each score.
 
-    Sums over clusters are independent. The degrees of freedom are the clusters less one, counted by their shares of
-    the rows.
+    Sums over clusters are independent. The degrees of freedom are the effective number of clusters, by their shares of
+    the rows, less one.
     """
     rows = int(n.sum())
     if clusters is None:
@@ -60,12 +60,12 @@ def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: 
 
 
 def _times(count: Ints, value: Floats) -> Floats:
-    """Values as often as they count; 0 for those that do not, infinite ones too."""
+    """Values times counts; 0 if the count is 0, even for infinite values."""
     return np.where(count > 0, count * value, 0.0)
 
 
 def _lay(observations: Sequence[Tally]) -> Clusters | None:
-    """The clusters of some tallies, laid end to end."""
+    """The clusters of some tallies, concatenated."""
     known = [tally.clusters for tally in observations if tally.clusters is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""What is computed: binnings, tests, losses, norms, and the metrics made of them."""
+"""Binnings, tests, losses, norms, and the metrics made of them."""
 
 from truecal._lazy import lazy_names as _open
 

@@ -19,7 +19,7 @@ from truecal._text import plural
 from truecal.data import MOST_BITS, AnyArray, Bools, Floats, Ints, Note, NoteCode, Sorted, SortedRows, bits_for
 
 MOST_BINS = 1_000_000  # of equal width
-SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
+SPARE_BITS = 3  # beyond those that bins need: they make bounds four to ten times narrower
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class Partition:
 
 
 class Binning(Protocol):
-    """Anything that cuts sorted rows into bins. It may have `words`, such as "10 equal-width bins".
+    """The protocol of a binning, which cuts sorted rows into bins. It may have `words`: "10 equal-width bins".
 
     Examples
     --------
@@ -298,7 +298,7 @@ BINNINGS: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[Bound
 
 @dataclass(frozen=True, slots=True)
 class BinQuality:
-    """How good bins are, by the paper's definition of optimal bins: small errors, no violations.
+    """The quality of bins by the paper's definition of optimal bins: small errors, no violations.
 
     `total_error` is the mean over rows of rate (1 - rate) of their bin, `within_bin_error` the plain mean over bins.
     `violations` counts neighbouring bins whose rates do not increase, `largest_violation` is the largest decrease.
@@ -365,12 +365,12 @@ def check_binning(scheme: object) -> None:
 
 
 def is_builtin(part: object) -> bool:
-    """Whether a part of a metric is one of this library: what others return is checked."""
+    """Return whether a part of a metric is defined in truecal; what others return is checked."""
     return type(part).__module__.startswith("truecal.")
 
 
 def check_hash(name: str, part: object) -> None:
-    """Raise an error unless a part of a metric can be a key: what it gives is computed once."""
+    """Raise an error unless a part of a metric is hashable, since its results are kept by it."""
     try:
         hash(part)
     except TypeError as error:
@@ -380,7 +380,7 @@ def check_hash(name: str, part: object) -> None:
 
 
 def cut(binning: Binning, data: Sorted) -> Partition:
-    """Cut data into bins, and check what a binning that is not our own returns."""
+    """Cut data into bins, and check the result of a user's own binning."""
     partition = binning.partition(data)
     if is_builtin(binning):
         return partition
@@ -483,7 +483,7 @@ def _check_size(name: str, size: int | float | None) -> None:
 
 
 def limit_sizes(n_min: int, n_max: int, total: int) -> tuple[int, int]:
-    """The bounds of bins as the kernel takes them: beyond twice the rows nothing changes, and integers stay small."""
+    """Return the bounds of bins for the kernel: beyond twice the rows nothing changes, and integers stay small."""
     return n_min, min(n_max, 2 * total)
 
 

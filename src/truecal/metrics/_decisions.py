@@ -1,7 +1,7 @@
 """Decide which predictions of a bin are rejected, given k positives in n rows.
 
 A test rejects p if its p-value is at most the significance. The accepted p form an interval; for the exact binomial
-test it may have a narrow hole near either end. So a prediction is decided by its place among six cuts:
+test it may have a narrow hole near either end. So a prediction is decided by its position among six cuts:
 
     rejected | accepted | hole | accepted ... accepted | hole | accepted | rejected
            cut 0     cut 1  cut 2                 cut 3   cut 4      cut 5
@@ -23,8 +23,8 @@ from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Sorted
 from truecal.metrics._binning import Partition, check_hash, is_builtin
 from truecal.metrics._design import Spread
 
-MOST_ROWS = 2**53
-LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
+MOST_ROWS = 2**53  # of a bin: beyond it floats skip whole numbers
+LEAST_SIGNIFICANCE = 1e-300  # below it p-values lose digits, and then underflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Relative:
 
 
 Tolerance = Absolute | Relative
-Level: TypeAlias = float | Floats  # a significance, of all bins or of each
+Level: TypeAlias = float | Floats  # a significance, one for all bins or one for each
 
 
 class Test(Protocol):
-    """A test of "the probability is p", given k positives in n.
+    """The protocol of a test of "the probability is p", given k positives in n rows.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Test(Protocol):
 
 
 class Decisions:
-    """What every test derives from its p-values and cuts."""
+    """The methods that every test derives from its p-values and cuts."""
 
     __slots__ = ()
 
@@ -211,7 +211,7 @@ def _find_cuts_once(test: Test, k: Ints, n: Ints, level: Level) -> tuple[Floats,
 
 
 def _settle(test: Test, k: int, n: int, p: float, significance: float) -> bool:
-    """Whether p is rejected, where the cuts leave it open: by the p-value that `test` names as the last word."""
+    """Whether p is rejected if the cuts leave it undecided: by the p-value of `settle`, or else of `p_value`."""
     value = ask(test, "settle" if hasattr(test, "settle") else "p_value", np.array([k]), np.array([n]), np.array([p]))
     return bool(value[0][0] <= significance)
 
@@ -227,9 +227,9 @@ ANSWERS = {
 
 
 def ask(test: Test, method: str, k: Ints, n: Ints, *others: Any) -> tuple[Any, ...]:
-    """Call a method of a test, and check what a test that is not our own answers: one line for each bin.
+    """Call a method of a test, and check the answer of a user's own test: one row for each bin.
 
-    A level may be one for each bin; bins of equal levels are asked for together.
+    There may be a level for each bin; bins of equal levels share a call.
     """
     if method in LEVELLED and isinstance(others[0], np.ndarray):
         return _ask_levels(test, method, k, n, *others)
@@ -292,9 +292,9 @@ def _check_answer(part: Any, kind: str, bins: int, source: str, name: str) -> An
 
 
 def widen(cuts: Floats, tolerance: Tolerance | None, sampling: Sampling = NO_SAMPLING) -> Floats:
-    """Move cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is.
+    """Return cuts moved outwards by a tolerance: p is accepted if any probability within the tolerance of p is.
 
-    Cuts are among scores as they are seen, and the tolerance is one of predictions.
+    Cuts are sampled scores, and the tolerance applies to predictions.
     """
     if tolerance is None or tolerance.value == 0:
         return cuts
@@ -332,7 +332,7 @@ def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a plain number, and no integer beyond all floats."""
+    """Return whether a value is a plain number, and not an integer too large for a float."""
     plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     return plain and not (isinstance(value, int) and abs(value) > 10**300)
 

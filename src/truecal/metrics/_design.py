@@ -1,43 +1,43 @@
-"""How far rows of one cluster go together, and what that does to counts of positives: the design effect.
+"""The design effect: the correlation of rows within clusters, and its effect on numbers of positives.
 
 With p a prediction, v = p (1 - p), y its label and r = y - p, two rows of one customer, patient or document have the
 covariance
 
     E r_i r_j = a sqrt(v_i v_j) + b v_i v_j,   a, b >= 0,
 
-a constant correlation a, and b as an effect of the cluster on all its log-odds makes it. The positives of a window then
-have V D for variance, V that of independent rows and
+a constant correlation a, and b as a random effect of the cluster on all its log-odds causes it. The positives of a
+window then have the variance V D, V that of independent rows and
 
     D = 1 + (a sum of sqrt(v_i v_j) + b sum of v_i v_j) / V
 
-the design effect, sums over all ordered pairs of two rows of one cluster in the window. Each sum is (sum f)^2 - sum
-f^2 over the clusters, so all of it takes one pass.
+the design effect, with sums over all ordered pairs of two rows of one cluster in the window. Each sum is (sum f)^2 -
+sum f^2 over the clusters, so that one pass is enough.
 
-Fit. The sums of r_i r_j and of sqrt(v_i v_j) r_i r_j over all pairs are as observed (least squares with the weights 1 /
-sqrt(v_i v_j)). All odds are multiplied first by the factor that makes as many positives expected as came: an error of
-all predictions is not taken for clusters that go together, and few positives are not taken for rows that do not. This
-one factor takes 1 / C of the variance with it, C the number of clusters by their share of V, which is put back. Where
-pairs say next to nothing, because positives are few or clusters are, a is drawn to 0.1: as if that correlation had been
-seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
+Fit. The sums of r_i r_j and of sqrt(v_i v_j) r_i r_j over all pairs are matched to the observed ones (least squares
+with the weights 1 / sqrt(v_i v_j)). All odds are multiplied first by the odds ratio with which expected equal observed
+positives: an error common to all predictions is not taken for correlation, nor are few positives taken for a lack of
+it. This one parameter removes 1 / C of the variance, C the effective number of clusters by their share of V, which is
+put back. If pairs carry little information, because positives or clusters are few, a is shrunk towards 0.1: as if that
+correlation had been observed in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
 
-Slopes. Rows of one cluster may go together more where their predictions are alike, so that the sum of x r, x the
-log-odds less their mean, varies more than a and b say: Cox's test needs it. What the clusters' sums of x r show beyond,
-less one slope on all odds, is added to the variance, drawn to nothing where pairs say next to nothing.
+Slopes. Rows of one cluster may be more correlated if their predictions are similar, so that the sum of x r, x the
+centred log-odds, varies more than a and b imply: Cox's test needs this variance. The excess of the clusters' sums of
+x r, less a common slope, is added to the variance, shrunk towards 0 if pairs carry little information.
 
-Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
-with so many degrees of freedom F:
+Tests. A tail x of the number of positives of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x
+and T Student's t with F degrees of freedom:
 
     1 / F = (1 / (C - 1) + max(D0 S^2, m + (4 m)^2)) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
 
 The first term is half the relative variance of the fitted D, as it is of the variance in Student's own test. A sum of
 C squares has 1 / C + k / (2 C) of it, k the excess kurtosis of the clusters' sums: C counts clusters by their share of
-the variance, and k / (2 C) is large where few of them have positives: about m = 1 / M - 1 / K. Of K clusters M / 2 had
-positives, by their share of these, or should have had where all rows of one are alike; or negatives, where these are
-fewer. Very few of them make the fitted D too small just when positives are too few: (4 m)^2 is for that. D0 is the
-design effect of all rows and S the skewness of their number of positives if they were independent, so that D0 S^2 is
-the square of its skewness: two-sided tails of a skewed sum over a fitted deviation are about as much longer (Hall
-1987). The second makes tails longer where a window has few clusters, each with a rate of its own; its 6 and the 4
-above were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
+the variance, and k / (2 C) is large if few of them have positives: about m = 1 / M - 1 / K. Of K clusters M / 2 have
+positives, by their share of these, or are expected to if all rows of a cluster are equal; or negatives, if these are
+fewer. If they are very few, the fitted D is too small just when positives are too few: (4 m)^2 allows for that. D0 is
+the design effect of all rows and S the skewness of their number of positives if independent, so that D0 S^2 is the
+square of its skewness: two-sided tails of a skewed sum over an estimated deviation are longer by about as much (Hall
+1987). The second term makes tails longer if a window has few clusters, each with a rate of its own; its 6 and the 4
+above were chosen by simulation (study/clusters.py). At D = 1 a tail is unchanged.
 
 References
 ----------
@@ -65,25 +65,25 @@ from truecal.data import (
 )
 from truecal.metrics._odds import sigmoid
 
-PRIOR_CORRELATION = 0.1  # what a is drawn to
-PRIOR_PAIRS = 50.0  # with the weight of pairs of this sum
-PRIOR_CLUSTERS = 0.5  # and of so many clusters
-KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
-LEAST_FREEDOM = 0.01
-LEAST_TAIL = 1e-300
+PRIOR_CORRELATION = 0.1  # towards which a is shrunk
+PRIOR_PAIRS = 50.0  # its weight: pairs with this sum of sqrt(v_i v_j)
+PRIOR_CLUSTERS = 0.5  # and this number of clusters
+KURTOSIS = 6.0  # times V / (D - 1): degrees of freedom of a window of few clusters, chosen by study/clusters.py
+LEAST_FREEDOM = 0.01  # degrees of freedom stay above 0
+LEAST_TAIL = 1e-300  # a tail of 0 has no finite quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """How far rows of one cluster go together in each of some groups, which are laid end to end.
+    """The correlation of rows within clusters, for each of several groups, which are concatenated.
 
-    `constant` and `odds` are a and b of each group, `slopes` what clusters add beyond to the variance of sums of x r,
-    `freedom` its f, `effect` its design effect; `paired` says which groups have two rows of one cluster.
+    `constant` and `odds` are a and b of each group, `slopes` the excess variance of sums of x r, `freedom` the inverse
+    of the first bracket of 1 / F, `effect` the design effect; `paired` says which groups have two rows of one cluster.
     """
 
     clusters: CellClusters
     starts: Ints
-    v: Floats  # of a row, for each cell
+    v: Floats  # p (1 - p) of a row, for each cell
     n: Ints
     constant: Floats
     odds: Floats
@@ -95,7 +95,7 @@ class Design:
 
     @classmethod
     def of(cls, groups: CellGroups) -> Design | None:
-        """The design of groups of rows; None where rows are independent, each a cluster of its own."""
+        """Fit the design of groups of rows; None if rows are independent, each a cluster of its own."""
         clusters = groups.cells.clusters
         if clusters is None:
             return None
@@ -107,7 +107,7 @@ class Design:
         return design if design.paired.any() else None
 
     def spread(self, begin: Ints, end: Ints) -> Spread:
-        """How far clusters spread the positives of the cells begin..end of each window."""
+        """Return the design effects of the positives in the cells begin..end of each window."""
         group = np.searchsorted(self.starts, begin, side="right") - 1
         roots, products = _products(self.clusters, self.v, begin, end)
         running = np.append(0.0, np.cumsum(self.n * self.v))
@@ -118,7 +118,7 @@ class Design:
         return Spread(1 + beyond, 1 / np.maximum(lost, 1e-300))
 
     def known_spread(self, begin: Ints, end: Ints) -> Spread:
-        """The same, remembered from call to call."""
+        """Return the same, with results kept from call to call."""
         keys = list(zip(begin.tolist(), end.tolist(), strict=True))
         new = [i for i, key in enumerate(keys) if key not in self.known]
         if new:
@@ -130,12 +130,12 @@ class Design:
 
     @property
     def total(self) -> Spread:
-        """The same of all rows of each group."""
+        """The design effects of all rows of each group."""
         return self.known_spread(self.starts[:-1], self.starts[1:])
 
     def covariance(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """The variance of each group's sum of r, its covariance with the sum of x r, and the variance of that, x the
-        centred log-odds of cells."""
+        """Return the variance of each group's sum of r, its covariance with the sum of x r, and the variance of the
+        latter, x the centred log-odds of cells."""
         clusters, owner = self.clusters, self.clusters.owners(self.starts)
         count, information, one = len(self.constant), self.n * self.v, np.ones(len(x))
 
@@ -156,14 +156,14 @@ class Design:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """How far clusters spread the positives of some windows or bins: their design effects, and degrees of freedom."""
+    """The design effects of numbers of positives of windows or bins, with their degrees of freedom."""
 
     effect: Floats
     freedom: Floats
 
     @classmethod
     def of(cls, data: Sorted, begin: Ints, end: Ints) -> Spread | None:
-        """Of the entries begin..end of each bin; None where rows are independent."""
+        """Compute those of the entries begin..end of each bin; None if rows are independent."""
         if data.clusters is None:
             return None
         memo = data.clusters.memo
@@ -176,7 +176,7 @@ class Spread:
 
     @classmethod
     def of_tallies(cls, observations: Sequence[Tally]) -> Spread | None:
-        """Of all rows of each of some tallies; None where they are independent in all."""
+        """Compute those of all rows of each tally; None if rows are independent in all."""
         spreads = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in observations]
         if all(spread is None for spread in spreads):
             return None
@@ -185,19 +185,19 @@ class Spread:
         return cls(*(np.concatenate([getattr(spread, name) for spread in known]) for name in ("effect", "freedom")))
 
     def apply(self, tail: Floats) -> Floats:
-        """Tails of independent rows as those of rows in clusters."""
+        """Return tails of independent rows widened to those of clustered rows."""
         return _kernel.spread_tails(tail, self.effect, self.freedom)
 
     def tails(self, level: float) -> Floats:
-        """The tails of independent rows that become a level, one half at most."""
+        """Return the tails of independent rows that become a level, one half at most."""
         return np.maximum(_kernel.unspread_tails(level, self.effect, self.freedom), LEAST_TAIL)
 
     def levels(self, significance: float) -> Floats:
-        """The significance at which two-sided tests of independent rows have this one."""
+        """Return the significance of two-sided tests of independent rows that becomes this one."""
         return 2 * self.tails(significance / 2)
 
     def p_values(self, p_value: Floats) -> Floats:
-        """Two-sided p-values of independent rows as those of rows in clusters."""
+        """Return two-sided p-values of independent rows as those of clustered rows."""
         return 2 * self.apply(np.minimum(p_value, 1.0) / 2)
 
 
@@ -253,22 +253,24 @@ def _fit_design(groups: CellGroups, clusters: CellClusters) -> Design:
 
 
 def _count_carriers(groups: CellGroups, clusters: CellClusters, owner: Ints) -> Floats:
-    """The clusters of each group that positives came from, by their share of these, and those expected to have any if
-    all rows of a cluster were alike; or the same of negatives, where these are fewer."""
+    """The effective number of clusters of each group with positives, plus those expected to have any if all rows of a
+    cluster were equal; or the same of negatives, if these are fewer."""
     cells = groups.cells
     n, pos = (clusters.add(column.astype(np.float64)) for column in (clusters.n, clusters.pos))
     expected = clusters.add(clusters.n * cells.p[clusters.cell]) / n
 
-    def count(came: Floats, share: Floats) -> Floats:
-        total, squares, alike = (np.bincount(owner, column, len(groups)) for column in (came, came**2, share))
+    def count(observed: Floats, share: Floats) -> Floats:
+        total, squares, alike = (np.bincount(owner, column, len(groups)) for column in (observed, observed**2, share))
         return np.asarray(total**2 / np.maximum(squares, 1e-300) + alike)
 
     return np.minimum(count(pos, expected), count(n - pos, 1 - expected))
 
 
 def centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
-    """The surplus, the information and the log-odds of each cell, centred so that information and slope do not go
-    together; all 0 where a prediction is 0 or 1."""
+    """Return the surplus, the information and the centred log-odds of each cell; all 0 if a prediction is 0 or 1.
+
+    Log-odds are centred by the information, so that the estimates of intercept and slope are uncorrelated.
+    """
     cells = groups.cells
     open_ = cells.s1 > 0
     q, v, surplus = np.where(open_, cells.q, 0.5), np.where(open_, cells.v, 0.0), np.where(open_, cells.surplus, 0.0)
@@ -278,7 +280,7 @@ def centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
 
 
 def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats, Floats]:
-    """a and b of each group, and what slopes of clusters add to the variance of its sum of x r."""
+    """a and b of each group, and the excess variance of its sum of x r."""
     cells, count = groups.cells, len(groups)
     p = _recalibrate(groups)
     v: Floats = np.where(cells.s1 > 0, p * (1 - p), 0.0)
@@ -292,11 +294,11 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
         """The sum of f_i f_j over pairs, of a column of cells."""
         return add(clusters.add(clusters.n * f[clusters.cell]) ** 2) - groups.add(cells.n * f**2)
 
-    # sums of the squares of single residuals: a positive has 1 - p, a negative p
+    # sums of squared residuals of single rows: 1 - p for a positive, p for a negative
     squares_of_rows = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
     information = groups.add(cells.n * v)
     share = add(clusters.add(clusters.n * v[clusters.cell]) ** 2) / np.maximum(information, 1e-300) ** 2
-    kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, beside the factor on all odds
+    kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, besides the common odds ratio
     sums = [np.maximum(cross(f), 0.0) for f in (root, v, root * v)]
     observed = [
         add(clusters.add(r * weight[clusters.cell]) ** 2) - kept * groups.add(squares_of_rows * weight**2)
@@ -312,7 +314,7 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     squares = clusters.add(clusters.n * (v * x**2)[clusters.cell])
     share_x = squares / np.maximum(add(squares), 1e-300)[owner]
     sum_x = clusters.add(r * x[clusters.cell])
-    kept_x = np.clip(1 - add(share_x**2), 1e-3, 1.0)  # beside one slope on all odds
+    kept_x = np.clip(1 - add(share_x**2), 1e-3, 1.0)  # besides a common slope
     observed_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(squares_of_rows * x**2)
     beyond = np.maximum(observed_x - a * cross(root * x) - b * cross(v * x), 0.0)
     pairs_x = np.maximum(cross(root * np.abs(x)), 0.0)
@@ -334,8 +336,10 @@ def _solve(first: Floats, second: Floats, s11: Floats, s12: Floats, s22: Floats)
 
 
 def _recalibrate(groups: CellGroups) -> Floats:
-    """Each cell's p with all odds of its group multiplied by the factor that makes as many positives expected as came,
-    or half a one from none and all."""
+    """Each cell's p with all odds of its group multiplied so that expected equal observed positives.
+
+    Without positives half a positive is expected, without negatives half a negative.
+    """
     cells = groups.cells
     open_ = cells.s1 > 0
     n, pos = (groups.add(np.where(open_, column, 0)).astype(np.float64) for column in (cells.n, cells.pos))
@@ -347,7 +351,7 @@ def _recalibrate(groups: CellGroups) -> Floats:
         p = np.where(open_, sigmoid(odds + groups.repeat(shift)), 0.0)
         v = np.maximum(groups.add(cells.n * p * (1 - p)), 1e-300)
         step = np.clip((wanted - groups.add(cells.n * p)) / v, -2, 2)
-        moving &= np.abs(step) >= 1e-9  # each group stops by itself: it does not depend on the others
+        moving &= np.abs(step) >= 1e-9  # each group stops by itself, so that it does not depend on the others
         if not moving.any():
             break
         shift += np.where(moving, step, 0.0)

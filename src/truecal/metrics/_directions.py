@@ -1,4 +1,4 @@
-"""Which way predictions miss, as a code."""
+"""The direction of miscalibration, as a code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from truecal._codes import Code
 
 
 class Direction(Code):
-    """How a miscalibrated model misses: by its total, or by the slope of its predictions."""
+    """The direction of miscalibration: of the total, or of the slope of the predictions."""
 
     UNDER = "under-predicts"
     OVER = "over-predicts"

@@ -22,7 +22,7 @@ POWER = 0.8  # as studies are usually planned
 def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.
 
-    Where clusters spread the positives, it is that of the level which leaves the significance.
+    With clustered rows, the level is that of independent rows which becomes the significance.
 
     Examples
     --------
@@ -40,12 +40,14 @@ def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None 
 
 
 def find_rates(k: Ints, n: Ints, tail: Level, *, rest: bool = False) -> Floats:
-    """The rates at which k or more positives in n have the probability `tail`, or all but it; one tail for all or one
-    for each."""
+    """Return the rates at which k or more positives in n rows have the probability `tail`, or with `rest` 1 - tail.
+
+    There is one tail for all, or one for each.
+    """
     if isinstance(tail, np.ndarray):
         rows = zip(*(column.reshape(-1, 1) for column in (k, n)), tail.tolist(), strict=True)
         return np.array([float(find_rates(*row, rest=rest)[0]) for row in rows])
-    if rest and tail < 1e-12:  # 1 less the tail has lost its digits: the same question about the negatives
+    if rest and tail < 1e-12:  # 1 - tail has lost its digits: use the negatives
         return np.asarray(1 - _kernel.binomial_rates(n - k + 1, n, tail))
     target = 1 - tail if rest else tail
     return np.full(np.shape(k), target) if target in (0, 1) else _kernel.binomial_rates(k, n, target)

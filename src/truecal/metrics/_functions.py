@@ -48,8 +48,8 @@ from truecal.metrics._metric import (
 )
 from truecal.metrics._scores import MeanScore, Score, Spiegelhalter
 
-ONE_CALL_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
-FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
+ONE_CALL_ROWS = 1 << 18  # rows up to which one call of the kernel tests all, in memory of one piece
+FEW_EDGES = 4097  # up to which counting is faster than sorting: counters are emptied every few thousand rows
 
 
 def ltce(
@@ -65,16 +65,16 @@ def ltce(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Local TCE: the percentage of predictions in rejected score windows.
+    """Compute Local TCE: the percentage of predictions in rejected score windows.
 
-    Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own
-    predictions, by a decision that has exactly its level. A right model therefore scores 100 x `significance` on
-    average, 5 by default, at every size and prevalence, and 100 is the worst. The number is of one pass over the
-    rows: nothing is sorted.
+    It is truecal's own variant of TCE, not in the paper. Windows are chosen without using the labels, overlap, and are
+    each tested as a whole against their own predictions, at exactly their level. A calibrated model therefore scores
+    100 x `significance` on average, 5 by default, at every size and prevalence; 100 is the worst value. One pass over
+    the rows is enough: nothing is sorted.
 
-    It says how many predictions are rejected and not how far they are off, and it grows with the data: 2 % too low is
-    found in few windows of 10,000 rows and in many of 10,000,000. Observed over expected positives is the size of an
-    error (`truecal.evaluate(...).verdict`); with a `tolerance` the number has a limit.
+    It measures how many predictions are rejected, not how large the errors are, and it grows with the data: predictions
+    that are 2% too low are rejected in few windows of 10,000 rows and in many of 10,000,000. Observed over expected
+    positives is the size of an error (`truecal.evaluate(...).verdict`); with a `tolerance` the value has a limit.
 
     For the other arguments see `tce`.
 
@@ -83,11 +83,11 @@ def ltce(
     significance : float
         The level of each window's decision.
     tolerance : float, Absolute or Relative, optional
-        How far a probability may be off without counting; a plain number is absolute. A right model then scores at
-        most the level.
+        How far a probability may deviate without counting; a plain number is absolute. A calibrated model then scores
+        at most the level.
     weight : "rows" or "information"
-        Whether rows count alike, or by p (1 - p): the share of the information, which sees errors in the few rows that
-        matter for rare events and is blind to predictions of 0 and 1. NaN where all predictions are 0 or 1.
+        Whether rows count equally, or by their information p (1 - p). Information gives weight to the few rows that
+        matter for rare events, and none to predictions of 0 and 1. NaN if all predictions are 0 or 1.
 
     Examples
     --------
@@ -118,9 +118,9 @@ def tce(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Test-based calibration error: the percentage of predictions that a test finds to deviate from the data.
+    """Compute the test-based calibration error (TCE): the percentage of predictions that a test rejects.
 
-    Each bin's predictions p are held against its k positives in n observations; a prediction counts if the test
+    Each bin's predictions p are compared with its k positives in n observations; a prediction counts if the test
     rejects "P(Y = 1) = p". 0 is best, 100 worst, at any prevalence.
 
     Parameters
@@ -136,15 +136,15 @@ def tce(
     significance : float
         A hypothesis is rejected when its p-value is at most this.
     tolerance : float, Absolute or Relative, optional
-        How far a probability may be off without counting; a plain number is absolute.
+        How far a probability may deviate without counting; a plain number is absolute.
     sample_weight : array of whole numbers, optional
-        How often each row was seen.
+        How often each row was observed.
     pos_label : optional
-        The positive label, where labels are not 0 and 1.
+        The positive label, if labels are not 0 and 1.
     multiclass : "top-label" or "classwise", optional
-        With several classes: whether the most probable class is the right one as often as its probability says (the
-        default), or the average over each class against the rest, in which errors of few classes drown. Two columns
-        need a choice, since the positive class is a column by itself.
+        With several classes: the calibration of the most probable class (the default), or the average over each class
+        against the rest, in which errors of few classes are diluted. Two columns need a choice, since the positive
+        class is a column by itself.
     labels : sequence, optional
         The classes, in the order of the columns of `y_prob`.
     threads : int, optional
@@ -183,10 +183,10 @@ def ece(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Expected calibration error: the mean gap between rate and prediction, on 10 bins of equal width or another
-    `binning`.
+    """Compute the expected calibration error (ECE): the mean gap between rate and prediction over bins.
 
-    For the arguments see `tce`; a number as `binning` is the number of bins.
+    There are 10 bins of equal width unless another `binning` is given; a number is a number of bins. For the other
+    arguments see `tce`.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def ace(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Adaptive calibration error: as `ece`, on 10 bins of equal size.
+    """Compute the adaptive calibration error (ACE): as `ece`, on 10 bins of equal size.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def mce(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q).
+    """Compute the maximum calibration error (MCE): the largest gap of a bin; `binning="quantile"` gives MCE(Q).
 
     Examples
     --------
@@ -255,7 +255,7 @@ def rmsce(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Root-mean-square calibration error: as `ece`, with the gaps squared.
+    """Compute the root-mean-square calibration error: as `ece`, with the gaps squared.
 
     Examples
     --------
@@ -311,8 +311,10 @@ def compute(
 
 
 def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
-    """The metric of rows by a single call of the kernel; None where it takes several, or where rounding may decide.
-    Parts of one's own may do otherwise than those that they derive from."""
+    """The metric of rows by a single call of the kernel; None if it takes several, or if rounding may decide.
+
+    Types are compared exactly, since a user's subclass may compute something else.
+    """
     loss, scheme, size = metric.loss, metric.binning, len(score)
     value: float | None = None
     if type(loss) is Gap:

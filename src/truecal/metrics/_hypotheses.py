@@ -24,8 +24,9 @@ class Binomial(Decisions):
 
     Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p, in bins of up to 1e7 rows
     at levels from 1e-270 on. Beyond, up to 2^53 rows and down to 1e-300, they are those of mpmath's p-values, unless p
-    lies within rounding of an end; SciPy's own are off by up to 1e-8 there. The accepted set is found once per bin, in
-    closed form and by Newton's method. If p is so close to one of its ends that rounding decides, SciPy is called.
+    lies within rounding of an end; SciPy's own have errors of up to 1e-8 there. The accepted set is found once per
+    bin, in closed form and by Newton's method. If p is so close to one of its ends that rounding decides, SciPy is
+    called.
 
     Examples
     --------
@@ -52,21 +53,26 @@ class Binomial(Decisions):
     def count_rejected(
         self, entries: Entries, starts: Ints, k: Ints, n: Ints, significance: float
     ) -> tuple[Ints, Ints] | None:
-        """How many rows of each bin are rejected as too low and as too high; None where rounding may decide."""
+        """Return how many rows of each bin are rejected as too low and as too high; None if rounding may decide."""
         low, high, doubtful = _kernel.binomial_rejected(entries, starts, k, n, significance, LOG_FACTOR)
         return None if doubtful else (low, high)
 
     def reject_rows(
         self, score: AnyArray, label: AnyArray, n_min: int, n_max: int, paper: bool, significance: float
     ) -> tuple[float | None, bool, bool]:
-        """The percentage of rows that are rejected, given the positives of their bins of PAVA-BC, None where rounding
-        may decide; and whether all scores and all labels are what they must be. For rows that fit the cache."""
+        """Return the percentage of rejected rows on bins of PAVA-BC, and whether all scores and all labels are valid.
+
+        The percentage is None if rounding may decide. For rows that fit the cache.
+        """
         sizes = n_min, n_max, paper
         value, doubtful, *fine = _kernel.rejected_rows(score, label, *sizes, significance, LOG_FACTOR)
         return (None if doubtful else value), fine[0], fine[1]
 
     def settle(self, k: Ints, n: Ints, p: Floats) -> Floats:
-        """SciPy's p-values, for cases that rounding decides; ours where SciPy has none. SciPy is imported only here."""
+        """Return SciPy's p-values, for cases that rounding decides; ours if SciPy has none.
+
+        Only here SciPy is imported for this test.
+        """
         from scipy.stats import binomtest
 
         try:

@@ -1,9 +1,9 @@
-"""Local TCE: the share of predictions in rejected windows.
+"""Local TCE: the share of predictions in rejected score windows.
 
-Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own predictions
-(Poisson-binomial), by a decision that has exactly its level. A right model therefore scores the level, at every size,
-prevalence and shape of scores; the definition is on cells (`CellSums`), so it is the same from rows, files, engines and
-merged tallies.
+It is truecal's own variant of TCE, not in the paper. Windows are chosen without using the labels, overlap, and are each
+tested as a whole against their own predictions (Poisson-binomial), by a fractional decision of exactly its level. A
+calibrated model therefore scores the level on average, at every size, prevalence and distribution of scores. The
+definition is on cells (`CellSums`), so that rows, files, engines and merged tallies agree.
 
 Windows. With v = sum of p (1 - p) of a cell, V of all, N rows, m = N^(2/3) and w = V^(2/3), a cell costs c = max(n / m,
 v / w), rounded to a multiple of 2^-30. A cell of cost 1 or more stands alone. In each run of lighter cells of total
@@ -11,11 +11,11 @@ cost R, grid h = 0..7 cuts after a cell, though not the last, where the running 
 first `next` is h/8 for h >= 4, else 1 + h/8; after a cut it is the smallest h/8 + j above a, plus 1 if that is below
 a + 1/2.
 
-Decision. With X the Poisson-binomial number of positives, k those that came and s the significance,
+Decision. With X the Poisson-binomial number of positives, k the observed number and s the significance,
 
     too_low = clip((s/2 - P(X > k)) / P(X = k), 0, 1),   too_high = clip((s/2 - P(X < k)) / P(X = k), 0, 1):
 
-fractional on the edge, so that the expectation of the sum is s. Where P(X = k) = 0, it is 1 if the tail is below s/2.
+fractional at the boundary, so that the expectation of the sum is s. If P(X = k) = 0, it is 1 if the tail is below s/2.
 A tolerance raises every p for too_low and lowers it for too_high; then s is an upper bound.
 """
 
@@ -35,14 +35,14 @@ from truecal.metrics._directions import Direction
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial
 from truecal.metrics._population import count_positives
 
-GRIDS = 8
+GRIDS = 8  # overlapping grids, shifted by eighths of a window
 Weight = Literal["rows", "information"]
-Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is rejected as
+Decided = dict[int, tuple[float, float]]  # the rejected shares, too low and too high, by window and positives
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of Local TCE: of similar size and information, chosen without a look at the labels.
+    """The score windows of Local TCE, of similar size and information, chosen without using the labels.
 
     The bins are the windows of the first of the eight grids.
 
@@ -65,7 +65,7 @@ class Windows:
         return WindowPartition.of(data, cells, places)
 
     def partition_cells(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
-        """The windows of cells, and the cells as a tally."""
+        """Return the cells as a tally, and their windows."""
         data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
         check_rows(data)
         return data, WindowPartition.of(data, cells, np.arange(len(cells) + 1))
@@ -73,13 +73,15 @@ class Windows:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WindowPartition(Partition):
-    """The windows of the first grid, and what the decisions of all eight need.
+    """The windows of the first grid, and what the decisions of all eight grids need.
 
-    `places` says where each cell begins among the entries, `grids` where the windows of each grid begin among the
-    cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
-    and information. None of these depends on labels; nor does what, where labels are `relabelled`, was `decided` for a
-    window and its positives, nor from which to which number of positives a window is `untouched` at a level, nor what
-    is rejected beside these.
+    `places` are the first entries of the cells, `grids` the first cells of the windows of each grid. `pieces` are the
+    intersections of the windows of all grids with those of the first: the numbers of both windows, rows, information.
+    None of these depends on labels.
+
+    `relabelled` windows have other labels than those that were read. They share what does not depend on labels, either:
+    `decided`, the decision of a window by its number of positives; and `untouched`, by level, the numbers of positives
+    at which a window is not rejected, and the rejected shares beside these.
     """
 
     cells: CellSums
@@ -92,7 +94,7 @@ class WindowPartition(Partition):
 
     @classmethod
     def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
-        """The windows of cells that begin at these places among the entries of data."""
+        """Find the windows of cells whose first entries among the data are given."""
         grids = find_windows(CellGroups.of([cells]))
         first, starts = grids[0], places[grids[0]]
         n, k = (np.add.reduceat(column, first[:-1]) for column in (cells.n, cells.pos))
@@ -100,13 +102,13 @@ class WindowPartition(Partition):
         return cls(starts, n, k, edges_between(data, starts), cells=cells, places=places, grids=grids, pieces=pieces)
 
     def relabel(self, data: Tally) -> WindowPartition:
-        """The windows of the same scores with other labels."""
+        """Return the windows of the same scores with other labels."""
         pos = data.pos if len(self.cells) == len(data) else np.add.reduceat(data.pos, self.places[:-1])
         k = np.add.reduceat(pos, self.grids[0][:-1])
         return replace(self, k=k, cells=self.cells.with_positives(pos), relabelled=True)
 
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
-        """How much of each window is rejected as too low and as too high: the mean over its cells and the grids."""
+        """Return the shares of each window rejected as too low and as too high: means over its cells and the grids."""
 
         def compute() -> tuple[Floats, Floats]:
             window, first, rows, v = self.pieces
@@ -126,14 +128,14 @@ class WindowPartition(Partition):
         return np.asarray(np.add.reduceat(self.cells.v, self.grids[0][:-1]))
 
     def _stand_for(self, rows: Ints) -> Ints | Floats:
-        """The rows of the population that the pieces' stand for."""
+        """The population rows that the rows of the pieces represent."""
         if self.cells.sampling.plain:
             return rows
         begins = (find_distinct(np.concatenate([self.grids[0], grid]))[:-1] for grid in self.grids)
         return np.concatenate([np.add.reduceat(self.cells.population.n, begin) for begin in begins])
 
     def p_values(self, tolerance: Tolerance | None) -> Floats:
-        """The exact p-value of each window."""
+        """Return the exact p-value of each window."""
         return find_tails(CellGroups.of([self.cells]), tolerance).p_values
 
     def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats | tuple[Floats, Floats]:
@@ -154,7 +156,7 @@ class WindowPartition(Partition):
         return np.array([known[key] for key in keys]).T
 
     def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
-        """The same of independent rows without a tolerance."""
+        """The same for independent rows without a tolerance, by a single call of the kernel."""
         positives, windows = PoissonBinomial.of(self.cells), _list_windows(self.grids, None)
         if significance not in self.untouched:
             limits = _kernel.untouched_heads(positives.n, positives.sums, positives.upper, *windows, significance)
@@ -165,12 +167,12 @@ class WindowPartition(Partition):
 
 @dataclass(frozen=True, slots=True)
 class ScoreBand:
-    """Neighbouring windows that are rejected the same way.
+    """A score band: neighbouring windows, such as those rejected in the same direction.
 
-    `low` and `high` are the mean predictions of the first and the last cell; `odds_ratio` is estimated from the
-    positives, with its exact confidence interval. `proven` says that one of the windows is rejected after adjustment
-    for the number of windows (Holm). Where rows were sampled by label, `observed` and `expected` are of
-    the population; `rows` are those that are there.
+    `low` and `high` are the mean predictions of the first and the last cell. `odds_ratio` is estimated from the
+    positives, with its exact confidence interval. `proven` says that one of the windows stays rejected after Holm's
+    adjustment for the number of windows. If rows were sampled by label, `observed` and `expected` describe the
+    population, `rows` the sample.
 
     Examples
     --------
@@ -189,7 +191,7 @@ class ScoreBand:
     expected: float
     odds_ratio: OddsRatio
     proven: bool
-    population: float | None = None  # rows, where these are not `rows`
+    population: float | None = None  # its rows, if they differ from `rows`
 
     @property
     def ratio(self) -> float:
@@ -198,7 +200,7 @@ class ScoreBand:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The share of positives that was expected, and the one that came."""
+        """The predicted and the observed rate of positives."""
         rows = self.rows if self.population is None else self.population
         return self.expected / rows, self.observed / rows
 
@@ -210,22 +212,22 @@ class LocalError:
     Parameters
     ----------
     value : float
-        The percentage of predictions in rejected windows, over the eight grids. A right model scores 100 x
+        The percentage of predictions in rejected windows, over the eight grids. A calibrated model scores 100 x
         significance on average, with a tolerance at most that.
     information : float or None
-        The same by information, v instead of rows: the share of the information. Blind to predictions of 0 and 1, so
-        it is read beside `value`, never alone; None where all predictions are 0 or 1.
+        The percentage of the information, v instead of rows. It ignores predictions of 0 and 1, so read it beside
+        `value`, never alone. None if all predictions are 0 or 1.
     too_low, too_high : float
-        The two parts of `value`.
+        `value` by direction.
     proven : float
-        The percentage of predictions in windows of the first grid that stay rejected by Holm's procedure: wrong,
-        whatever the number of windows.
+        The percentage of predictions in windows of the first grid that stay rejected after Holm's adjustment for the
+        number of windows.
     p_value : float
-        The smallest significance at which a window is proven; small for models that are off in some window.
+        The smallest Holm-adjusted p-value of a window; small for models that are miscalibrated in some window.
     windows : int
         Windows of the first grid.
     bands : tuple of ScoreBand
-        Runs of neighbouring windows of the first grid rejected the same way. A right model has some by chance:
+        Runs of neighbouring windows of the first grid rejected in the same direction. Calibrated models have some, too:
         look at `proven`.
 
     Examples
@@ -249,7 +251,7 @@ class LocalError:
 
 
 def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
-    """Local TCE of observations in cells.
+    """Compute Local TCE of observations in cells.
 
     Examples
     --------
@@ -272,7 +274,7 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
 
 
 def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[LocalError]:
-    """Local TCE of each of several groups of rows."""
+    """Compute Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin, end = _list_windows(grids, None)
@@ -298,7 +300,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
 
 
 def apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Floats, Bools]:
-    """The smallest p-value of each group, adjusted by Holm's procedure, and which windows stay rejected by it."""
+    """Return the smallest Holm-adjusted p-value of each group, and which windows stay rejected."""
     owner = np.repeat(np.arange(len(windows)), windows)
     first = np.cumsum(windows) - windows
     order = np.lexsort((p_values, owner))
@@ -312,19 +314,21 @@ def apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Fl
 
 
 def costs(groups: CellGroups) -> Ints:
-    """What each cell costs of a window of its group, in units of 2^-30."""
+    """Return the cost of each cell as a share of a window of its group, in units of 2^-30."""
     return _kernel.window_costs(groups.cells.n, groups.cells.v, groups.starts)
 
 
 def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
-    """Where the windows of each grid begin among the cells, and where the last one ends. No window has cells of two
-    groups."""
+    """Return the first cells of the windows of each grid, and the end of the last one.
+
+    No window has cells of two groups.
+    """
     return groups.cached("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
 
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
-    """What windows of all grids and of the first have in common; windows are numbered from grid to grid."""
-    room = len(cells) + 1  # grids are laid end to end
+    """The intersections of the windows of all grids with those of the first; windows are numbered over all grids."""
+    room = len(cells) + 1  # grids are concatenated: cell i of grid g has the number g * room + i
     starts = np.concatenate([grid + number * room for number, grid in enumerate(grids)])
     firsts = np.concatenate([grids[0] + number * room for number in range(len(grids))])
     cuts = find_distinct(np.concatenate([starts, firsts]))
@@ -337,7 +341,7 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
 
 
 def add_windows(column: Numbers, begin: Ints, end: Ints) -> Numbers:
-    """The sum of a column over each window begin..end, none of them empty."""
+    """Return the sum of a column over each window begin..end, none of them empty."""
     if column.dtype.kind == "i":
         running = np.concatenate([[0], np.cumsum(column)])
         return np.asarray(running[end] - running[begin])
@@ -347,7 +351,10 @@ def add_windows(column: Numbers, begin: Ints, end: Ints) -> Numbers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tails:
-    """P(X = k) and P(X > k) as predicted or raised, P(X = k) and P(X < k) as predicted or lowered."""
+    """P(X = k) and P(X > k) with raised predictions, P(X = k) and P(X < k) with lowered ones.
+
+    Without a tolerance both are the predictions themselves.
+    """
 
     at_raised: Floats
     above: Floats
@@ -362,7 +369,7 @@ class Tails:
         tolerance: Tolerance | None,
         chosen: Ints | None = None,
     ) -> Tails:
-        """The tails of all windows, or of those chosen."""
+        """Compute the tails of all windows, or of those chosen."""
         begin, end = _list_windows(starts, chosen)
         if tolerance is None or tolerance.value == 0:
             below, at, above = positives.tails(begin, end)
@@ -372,6 +379,7 @@ class Tails:
         return cls(at_raised, above, at_lowered, below)
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
+        """Return the shares of each window that are rejected as too low and as too high."""
         return (
             _rejected_share(significance / 2, self.above, self.at_raised),
             _rejected_share(significance / 2, self.below, self.at_lowered),
@@ -379,19 +387,19 @@ class Tails:
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided and exact: twice the smaller tail with k in it."""
+        """The exact two-sided p-values: twice the smaller tail, including k."""
         tail = np.minimum(self.above + self.at_raised, self.below + self.at_lowered)
         return np.asarray(np.minimum(2 * tail, 1.0))
 
 
 def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, Ints]:
-    """Where all windows begin and end, or those chosen."""
+    """The first cells and the ends of all windows, or of those chosen."""
     begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
     return (begin, end) if chosen is None else (begin[chosen], end[chosen])
 
 
 def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
-    """The tails of the windows of the first grid."""
+    """Return the tails of the windows of the first grid."""
 
     def compute() -> Tails:
         return Tails.of(PoissonBinomial.in_groups(groups), find_windows(groups)[:1], tolerance)
@@ -400,8 +408,8 @@ def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
 
 
 def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Floats, Bools]:
-    """The windows of each group in the first grid, the smallest p-value of these as Holm's procedure adjusts it, and
-    which of all windows stay rejected by it."""
+    """Return the number of windows of each group in the first grid, their smallest Holm-adjusted p-value, and which of
+    all windows stay rejected."""
 
     def compute() -> tuple[Ints, Floats, Bools]:
         windows = np.diff(np.searchsorted(find_windows(groups)[0], groups.starts))
@@ -411,7 +419,7 @@ def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance 
 
 
 def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
-    """How much of the windows of all grids is rejected as too low and as too high."""
+    """Return the shares of the windows of all grids that are rejected as too low and as too high."""
 
     def compute() -> tuple[Floats, Floats]:
         return decide_windows(PoissonBinomial.in_groups(groups), find_windows(groups), significance, tolerance)
@@ -426,7 +434,7 @@ def decide_windows(
     tolerance: Tolerance | None,
     chosen: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """How much of all windows, or of those chosen, is rejected as too low and as too high."""
+    """Return the shares of all windows, or of those chosen, that are rejected as too low and as too high."""
     if positives.design is not None or (tolerance is not None and tolerance.value > 0):
         return Tails.of(positives, starts, tolerance, chosen).decide(significance)
     windows = _list_windows(starts, chosen)
@@ -436,13 +444,13 @@ def decide_windows(
 
 
 def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
-    """The rows of each window of the first grid, and how much of it is rejected as too low and as too high."""
+    """Return the rows of each window of the first grid, and the shares rejected as too low and as too high."""
     sums = cells.s1, cells.s2, cells.s3
     return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
 
 
 def _rejected_share(limit: float, tail: Floats, at: Floats) -> Floats:
-    """How much of a window is rejected on one side."""
+    """The share of a window that is rejected on one side."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip((limit - tail) / at, 0.0, 1.0)
     return np.where(at > 0, share, (tail < limit) * 1.0)
@@ -455,8 +463,10 @@ def _find_bands(
     proven: Bools,
     significance: float,
 ) -> list[tuple[int, ScoreBand]]:
-    """Runs of windows of one group that are rejected the same way: by mid-p, which is where half of a window is. With
-    the numbers of their groups."""
+    """Runs of windows of one group that are rejected in the same direction, with the numbers of their groups.
+
+    A window counts as rejected if at least half of it is, which is the mid-p test.
+    """
     cells, count = groups.cells, len(starts) - 1
     way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
     owner = groups.owners(starts[:-1])

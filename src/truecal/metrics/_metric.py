@@ -1,6 +1,6 @@
-"""Metrics as values: Metric(binning, loss, norm), and the named ones, scores among them.
+"""Metrics as values: Metric(binning, loss, norm), and the named metrics, scores among them.
 
-The paper's generalised calibration error: cut the predictions into bins, give each bin a loss, combine the losses
+The paper's generalised calibration error cuts the predictions into bins, gives each bin a loss, and combines the losses
 by a norm weighted with the bins' sizes.
 """
 
@@ -66,7 +66,7 @@ from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
 
 
 class Binned:
-    """Observations in their bins; what several losses need is computed once."""
+    """Observations in bins; quantities that several losses share are computed once."""
 
     __slots__ = ("_gaps", "_population", "_rejected", "_sums", "data", "partition")
 
@@ -79,7 +79,7 @@ class Binned:
 
     @property
     def unweighted(self) -> Binned:
-        """The same rows without weights of importance."""
+        """The same rows without importance weights."""
         if self.data.importance_weight is None:
             return self
         unweighted = Binned(replace(self.data.tally, importance_weight=None), self.partition)
@@ -88,23 +88,25 @@ class Binned:
 
     @property
     def sizes(self) -> Ints | Floats:
-        """The rows of each bin, those of the population where rows were sampled by label."""
+        """The rows of each bin, in the population if rows were sampled by label."""
         return self._stands.n if self._stands else self.partition.n
 
     @property
     def positives(self) -> Ints | Floats:
-        """The positives of each bin, those of the population where rows were sampled by label."""
+        """The positives of each bin, in the population if rows were sampled by label."""
         return self._stands.pos if self._stands else self.partition.k
 
     @property
     def predicted_sums(self) -> Floats:
-        """The sum of each bin's predictions, over the population where rows were sampled by label."""
+        """The sum of each bin's predictions, over the population if rows were sampled by label."""
         return self._stands.score if self._stands else self.score_sums
 
     @property
     def _stands(self) -> Population | None:
-        """The sums of predictions, the rows and the positives of the population in each bin; None where these are the
-        rows' own."""
+        """The sums of predictions, the rows and the positives of the population in each bin.
+
+        None if the sample is the population.
+        """
         if self.data.sampling.plain and self.data.importance_weight is None:
             return None
         if self._population is None:
@@ -118,7 +120,7 @@ class Binned:
 
     @property
     def score_sums(self) -> Floats:
-        """The sum of each bin's scores as the tests see them, the same whatever the order of the rows."""
+        """The sum of each bin's sampled scores, which tests use; it does not depend on the order of the rows."""
         if self._sums is None:
             self._sums = _kernel.score_sums(self.data.entries, self.partition.starts)
         return self._sums
@@ -131,7 +133,7 @@ class Binned:
         return self._gaps
 
     def rejected(self, test: Test, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Ints]:
-        """How many of each bin's predictions the test rejects, as too low and as too high."""
+        """Return how many of each bin's predictions the test rejects, as too low and as too high."""
         key = test, significance, tolerance
         if key not in self._rejected:
             (self._rejected[key],) = count_rejected(test, self.data, [self.partition], significance, tolerance)
@@ -150,8 +152,7 @@ class Binned:
 
 
 class NonEmptyBins:
-    """The bins of several partitions of the same rows, those that are not empty, end to end: what a test says of each
-    is asked for all of them at once."""
+    """The non-empty bins of several partitions of the same rows, concatenated: a test is called once for all."""
 
     __slots__ = ("k", "mean", "n", "nonempty", "predicted", "sampling", "spread")
 
@@ -165,11 +166,11 @@ class NonEmptyBins:
 
         self.n: Ints = sizes[self.nonempty]
         self.k: Ints = lay(bins.partition.k for bins in tables)
-        # the mean scores of bins as tests see them, and as predictions are for the population
+        # the mean sampled scores of bins, which tests use, and their mean predictions for the population
         self.mean: Floats = np.clip(lay(bins.score_sums for bins in tables) / self.n, 0, 1)
         population: Ints | Floats = lay(bins.sizes for bins in tables)
         self.predicted: Floats = np.clip(lay(bins.predicted_sums for bins in tables) / population, 0, 1)
-        # how far clusters spread the positives of each bin; None where rows are independent
+        # the design effects of bins; None if rows are independent
         self.spread: Spread | None = None
         if data.clusters is not None:
             ends = (lay(bins.partition.starts[part] for bins in tables) for part in (slice(-1), slice(1, None)))
@@ -177,11 +178,10 @@ class NonEmptyBins:
 
 
 class Loss(Protocol):
-    """What each bin loses, 0 or more; what it says of empty bins counts for nothing.
+    """The protocol of a loss: a number of each bin, 0 or more; values of empty bins are ignored.
 
-    A loss may also have `unit`, a `Unit` that says how its values are printed and how large they can be, and `words`,
-    what it measures. Without them values are printed plainly, nothing limits their intervals, and the words are the
-    name of its class.
+    A loss may also have `unit`, a `Unit` with the format and the range of its values, and `words`, what it measures.
+    Without them values are printed plainly, their intervals are not limited, and the words are the name of its class.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Loss(Protocol):
 
 
 class Norm(Protocol):
-    """The losses of bins of n observations as one number.
+    """The protocol of a norm: the losses of bins of n observations as one number.
 
     Examples
     --------
@@ -231,8 +231,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class PointwiseTest:
-    """The percentage of a bin's predictions p whose hypothesis "P(Y = 1) = p" a test rejects, given the bin's
-    positives.
+    """The percentage of a bin's predictions p whose hypothesis "P(Y = 1) = p" a test rejects, given its positives.
 
     Examples
     --------
@@ -246,7 +245,7 @@ class PointwiseTest:
     unit: ClassVar[Unit] = PERCENT
     words: ClassVar[str] = "rejected predictions"
     share_of: ClassVar[str] = "predictions"
-    per_prediction: ClassVar[bool] = True  # each is decided by itself, given its bin
+    per_prediction: ClassVar[bool] = True  # each prediction is tested by itself, given its bin
     test: Test = field(default_factory=Binomial)
     significance: float = 0.05
     tolerance: Tolerance | None = None
@@ -262,35 +261,34 @@ class PointwiseTest:
         return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
-        """The test and its level."""
+        """Return the test and its level in words."""
         level = f"{self.significance:g}"
         if isinstance(self.test, BayesFactor) and self.test.threshold is not None:
             level = f"factor {self.test.threshold:g}"
         return f"{type(self.test).__name__} test at {level}"
 
     def like(self, other: RejectionTest) -> PointwiseTest:
-        """The test of another, or this one at its level and tolerance."""
+        """Return the other test, or this one at its level and tolerance if the other tests windows."""
         if isinstance(other, PointwiseTest):
             return other
         return replace(self, significance=other.significance, tolerance=other.tolerance)
 
     def count(self, bins: Binned) -> tuple[Ints, Ints]:
-        """How many of each bin's predictions are rejected as too low and as too high."""
+        """Return how many of each bin's predictions are rejected as too low and as too high."""
         return bins.rejected(self.test, self.significance, self.tolerance)
 
     @property
     def of_rates(self) -> PointwiseTest:
-        """The test of the rate of a bin's positives: this one."""
+        """The test of a bin's rate of positives: this one."""
         return self
 
     def p_values(self, bins: NonEmptyBins) -> Floats:
-        """The p-value of the mean prediction of each bin."""
+        """Return the p-value of the mean prediction of each bin."""
         (values,) = ask(self.test, "p_value", bins.k, bins.n, bins.mean)
         return np.asarray(values if bins.spread is None else bins.spread.p_values(values))
 
     def accepted(self, bins: NonEmptyBins) -> tuple[Floats, Floats]:
-        """The smallest and the largest prediction that is accepted, given the positives of each bin, as predictions are
-        for the population."""
+        """Return the acceptance interval of predictions for the population, given the positives of each bin."""
         tolerance, sampling, counts = self.tolerance, bins.sampling, (bins.k, bins.n)
         level = self.significance if bins.spread is None else bins.spread.levels(self.significance)
         if sampling.plain:
@@ -307,10 +305,10 @@ class PointwiseTest:
 
 @dataclass(frozen=True, slots=True)
 class WindowTest:
-    """The percentage of a window that is rejected: a window is tested as a whole against its own predictions.
+    """The percentage of a score window that is rejected, tested as a whole against its own predictions.
 
-    The mean over a window's rows of the eight overlapping grids' decisions, each of them exactly of its level. Only for
-    bins that are `Windows`. By `weight="information"`, rows and windows count by p (1 - p), their information.
+    The mean over a window's rows of the decisions of eight overlapping grids, each of exactly its level. Only for
+    `Windows`. With `weight="information"`, rows and windows are weighted by their information p (1 - p).
 
     Examples
     --------
@@ -335,7 +333,7 @@ class WindowTest:
 
     @property
     def share_of(self) -> str:
-        """What the percentage is of."""
+        """The denominator of the percentage, in words."""
         return "predictions" if self.weight == "rows" else "information"
 
     @property
@@ -352,12 +350,14 @@ class WindowTest:
         return f"Poisson-binomial test at {self.significance:g}"
 
     def like(self, other: RejectionTest) -> WindowTest:
-        """This test at the level and tolerance of another."""
+        """Return this test at the level and tolerance of another."""
         return replace(self, significance=other.significance, tolerance=other.tolerance)
 
     def count(self, bins: Binned) -> tuple[Ints, Ints]:
-        """How many of each window's predictions are rejected as too low and as too high, rounded so that their sums
-        are right to a row."""
+        """Return how many of each window's predictions are rejected as too low and as too high.
+
+        Shares are rounded so that running sums are right to a row.
+        """
         n = bins.partition.n
         shares = np.array(_windows(bins).shares(self.significance, self.tolerance, "rows"))
         running = np.floor(np.cumsum(n * shares, axis=1) + 0.5).astype(np.int64)
@@ -366,16 +366,16 @@ class WindowTest:
         return low, np.minimum(high, n - low)
 
     def p_values(self, bins: Binned) -> Floats:
-        """The exact p-value of each window."""
+        """Return the exact p-value of each window."""
         return _windows(bins).p_values(self.tolerance)
 
     @property
     def of_rates(self) -> PointwiseTest:
-        """The test of the rate of a window's positives."""
+        """The test of a window's rate of positives."""
         return PointwiseTest(Binomial(), self.significance, self.tolerance)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
-        """What each window counts: its rows, those of the population, or its information."""
+        """Return the weight of each window: its rows, those of the population, or its information."""
         return bins.sizes if self.weight == "rows" else _windows(bins).information
 
     def __call__(self, bins: Binned) -> Floats:
@@ -387,7 +387,7 @@ RejectionTest: TypeAlias = PointwiseTest | WindowTest
 
 
 def _windows(bins: Binned) -> WindowPartition:
-    """The windows that bins are."""
+    """The windows of bins; raise an error if they are none."""
     if not isinstance(bins.partition, WindowPartition):
         raise TypeError("`WindowTest` needs bins that are windows.\n\nHint: use `Metric(Windows(), WindowTest())`.")
     return bins.partition
@@ -448,7 +448,7 @@ class PNorm:
 
 @dataclass(frozen=True, slots=True)
 class Max:
-    """The largest loss of a bin that is not empty.
+    """The largest loss of a non-empty bin.
 
     Examples
     --------
@@ -520,20 +520,20 @@ class Metric:
 
     @property
     def norm_words(self) -> str:
-        """What the norm puts before that: nothing for the mean, "largest ", "root mean square "."""
+        """The prefix of the norm: nothing for the mean, "largest ", "root mean square "."""
         words: str = getattr(self.norm, "words", f"{type(self.norm).__name__} of ")
         return words
 
     @property
     def axis(self) -> str:
-        """The words with the unit, for an axis: "rejected predictions (%)"; averages of all powers share one."""
+        """The words with the unit, for an axis: "rejected predictions (%)"; all p-norms of a loss share one."""
         sign = self.unit.symbol.strip() or ("" if self.unit == PROBABILITY else self.unit.name)
         words = self.loss_words if isinstance(self.norm, PNorm) else self.words
         return f"{words} ({sign})" if sign else words
 
     @property
     def meaning(self) -> str:
-        """What is measured, in which unit, and what is good."""
+        """What is measured, in which unit, and which values are best and worst."""
         unit, test = self.unit, self.rejection
         if test is not None:
             what = f"{self.norm_words}% of {test.share_of} rejected ({test.test_words})"
@@ -564,29 +564,29 @@ class Metric:
 
     @property
     def rejection(self) -> RejectionTest | None:
-        """The test with its level and tolerance, where the metric is test-based."""
+        """The test with its level and tolerance, if the metric is test-based."""
         return self.loss if isinstance(self.loss, RejectionTest) else None
 
     def with_rejection(self, rejection: RejectionTest) -> Metric:
-        """The metric under another test, or under its level and tolerance; itself where it has none."""
+        """Return the metric with another test, or with its level and tolerance; itself if it is not test-based."""
         current = self.rejection
         return self if current is None or current == (like := current.like(rejection)) else replace(self, loss=like)
 
     def test_of_bins(self, default: PointwiseTest) -> RejectionTest:
-        """The test that a table of the metric's bins is made by: its own, or another; windows have one of theirs."""
+        """Return the test for a table of the metric's bins: its own, or the default; windows have a test of windows."""
         if isinstance(self.binning, Windows):
             return WindowTest().like(self.rejection or default)
         return self.rejection or default
 
     def format(self, value: float) -> str:
-        """A value as it is printed."""
+        """Return a value as it is printed."""
         return self.unit.format(value)
 
     def __call__(self, data: Sorted) -> float:
         return self.on(Binned(data, cut(self.binning, data)))
 
     def on(self, bins: Binned) -> float:
-        """The value on bins that are already there."""
+        """Return the value on bins that are already cut."""
         loss = self.loss(bins)
         if type(self.loss) not in (Gap, PointwiseTest, WindowTest):
             self._check_loss(bins, loss)
@@ -594,14 +594,14 @@ class Metric:
         return self.combine(weights, loss) if weights.any() else math.nan
 
     def combine(self, weights: Ints, loss: Floats) -> float:
-        """The losses of bins as one number, by the norm."""
+        """Combine the losses of bins by the norm."""
         value = self.norm(weights, loss)
         if not is_builtin(self.norm) and (not is_number(value) or math.isnan(value)):
             raise ValueError(f"A norm must give a number; {type(self.norm).__name__} gives {value!r}.")
         return value
 
     def _check_loss(self, bins: Binned, loss: object) -> None:
-        """Raise unless a loss gave a number from 0 to the top of its unit for every bin that is not empty."""
+        """Raise an error unless a loss has a number from 0 to the top of its unit for every non-empty bin."""
         name, n = type(self.loss).__name__, bins.partition.n
         if not isinstance(loss, np.ndarray) or loss.shape != n.shape or loss.dtype.kind not in "fiu":
             what = f"shape {loss.shape}" if isinstance(loss, np.ndarray) else type(loss).__name__
@@ -615,7 +615,7 @@ class Metric:
 
 
 LTCE: Metric = Metric(Windows(), WindowTest())
-"""Local TCE: the percentage of predictions in rejected windows."""
+"""Local TCE: the percentage of predictions in rejected score windows."""
 LTCE_INFORMATION = Metric(Windows(), WindowTest(weight="information"))
 TCE: Metric = Metric(BoundedIsotonic(), PointwiseTest())
 """The test-based calibration error: the percentage of predictions that the exact test rejects on bins of PAVA-BC."""
@@ -636,7 +636,7 @@ M = TypeVar("M", float, Floats)
 
 
 def as_error(metric: Measure, value: M) -> M:
-    """Values turned so that larger ones are worse."""
+    """Return values transformed so that larger ones are worse."""
     if metric.bad == "both":
         return abs(value - metric.best)
     return -value if metric.bad == "low" else value
@@ -645,7 +645,7 @@ def as_error(metric: Measure, value: M) -> M:
 def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = None) -> Bins:
     """Cut data into bins once for every binning that the metrics use; scores use the rows.
 
-    `like` are the bins of the same scores with other labels: windows, which do not depend on labels, stay.
+    `like` are the bins of the same scores with other labels: windows, which do not depend on labels, are kept.
     """
     bins: Bins = {}
     for scheme in dict.fromkeys(metric.binning for metric in metrics.values()):
@@ -681,14 +681,14 @@ METRICS: dict[str, Measure] = {
         )
     },
 }
-"""The metrics by name; "net_benefit@0.05" and its like, of any threshold, are understood besides."""
+"""The metrics by name; "net_benefit@0.05" and other thresholds are recognised as well."""
 check_names(METRICS, NAMES)
 STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
-"""What `evaluate` computes unless other metrics are asked for."""
+"""The metrics that `evaluate` computes by default."""
 
 
 def find_metric(name: object) -> Measure | None:
-    """The metric of a name, net benefits such as "net_benefit@0.05" among them; None where there is none."""
+    """Return the metric of a name, including net benefits such as "net_benefit@0.05"; None if there is none."""
     if not isinstance(name, str) or not name.startswith(NET_BENEFIT_PREFIX):
         return METRICS.get(name) if isinstance(name, str) else None
     try:
@@ -698,7 +698,7 @@ def find_metric(name: object) -> Measure | None:
 
 
 def describe_unknown(name: object) -> str:
-    """Which metrics there are, and which may have been meant."""
+    """Return the known metrics, and a suggestion, for an error message."""
     known = f"{', '.join(METRICS)}, or {NET_BENEFIT_PREFIX}0.05 for that threshold"
     return f"{known}; one is {name!r}.{did_you_mean(name, METRICS)}"
 
@@ -707,7 +707,7 @@ _TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (information)", "
 
 
 def format_name(name: str) -> str:
-    """A metric's name in a picture or report: TCE(Q) for tce_q; names of your own metrics stay as they are.
+    """Return a metric's name for a plot or report: TCE(Q) for tce_q; names of your own metrics are unchanged.
 
     Examples
     --------
@@ -724,13 +724,13 @@ def format_name(name: str) -> str:
 
 
 def gaps(n: Ints | Floats, k: Ints | Floats, sums: Floats) -> Floats:
-    """|rate - mean prediction| of each bin, 0 for empty ones."""
+    """Return |rate - mean prediction| of each bin, 0 for empty ones."""
     held = np.where(n > 0, n, 1)
     return np.asarray(np.abs(k / held - sums / held))
 
 
 def check_metric(metric: object) -> None:
-    """Raise unless something is a metric."""
+    """Raise an error unless something is a metric."""
     if not isinstance(metric, (Metric, Score)):
         raise TypeError(f"A metric must be a `Metric(binning, loss, norm)` or a score; it is {metric!r}.")
 
@@ -740,7 +740,7 @@ def choose(
     binning: BinningLike,
     loss: RejectionTest,
 ) -> dict[str, Measure]:
-    """The metrics to compute: named ones, with another binning and test if given, or a mapping of your own metrics."""
+    """Return the metrics to compute: named ones, with another binning and test if given, or your own."""
     if isinstance(names, Mapping):
         if binning is not None:
             raise ValueError(f"`binning` must be left out where {option('metrics')} are your own: each has its own.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from truecal.data import Floats
 
-CLIP = 1e-12  # scores of 0 and 1 are moved inwards by this: their log-odds become 27.6, beyond any plausible score
+CLIP = 1e-12  # scores of 0 and 1 are moved inwards by this: their log-odds become -27.6 and 27.6
 FARTHEST_EXPONENT = 700  # exp(709.8) is the largest finite double
 TINY = 1e-300  # keeps a division by a sum of zero finite; its inverse is finite as well
 

@@ -1,19 +1,19 @@
-"""The number of positives among rows of unequal probabilities: tails, a factor on the odds, and its interval.
+"""The Poisson-binomial number of positives: tails, and the common odds ratio with its confidence interval.
 
 X is the sum of independent Bernoulli(p), one for each row of some neighbouring cells. Its tails are those of
 
 - the binomial of real size with the same mean and variance, p~ = S2 / S1 and n~ = S1^2 / S2 with S1 = sum of p and S2
-  = sum of p^2 (1 - p where the mean exceeds half of the rows), by the incomplete beta function. With the third
+  = sum of p^2 (1 - p if the mean exceeds half of the rows), by the incomplete beta function. With the third
   cumulants k3 = sum of p (1 - p)(1 - 2 p) of X and k3~ of the binomial, |k3 - k3~| / (15 v^1.5) predicts the error of
-  its distribution function; it is used where that is below 5e-4, the variance v at least 5, and more than 64 rows are
-  there (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
-- else, from v = 70 on, the binomial that is shifted by a real number to have the third cumulant too, whose error is at
-  most 0.035 / v;
-- else they are computed; small ones of more than 4,096 rows taking rows of neighbouring cells as rows of their mean as
-  long as that makes their variance too large by at most 2^-24 of itself.
+  its distribution function; it is used if that is below 5e-4, the variance v is at least 5, and there are more than 64
+  rows (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
+- else, from v = 70 on, the binomial shifted by a real number to match the third cumulant, too; its error is at most
+  0.035 / v;
+- else they are computed exactly; with more than 4,096 rows, rows of neighbouring cells are taken as rows of their mean
+  as long as that makes the variance too large by at most 2^-24 of itself.
 
-Equal probabilities (one cell) are always an exact binomial. Where rows are in clusters that go together, tails are
-spread accordingly; see `_design`.
+Equal probabilities (one cell) are always an exact binomial. If rows are in clusters, tails are widened by the
+design effect; see `_design`.
 
 References
 ----------
@@ -34,12 +34,12 @@ from truecal.metrics._design import Design, Spread
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoissonBinomial:
-    """The number of positives in any range of cells: the sum of independent Bernoulli variables, one for each row.
+    """The number of positives in any run of cells: the sum of independent Bernoulli variables, one for each row.
 
     Cells have their rows, how many of these are positive, and the sums of q, q^2 and q^3.
 
-    q is the probability of a positive, or of a negative where `upper` says so; `design` says how far rows of one
-    cluster go together, where they are in clusters.
+    q is the probability of a positive, or of a negative in `upper` cells. `design` has the correlation within clusters,
+    if rows are in clusters.
     """
 
     n: Ints
@@ -51,35 +51,35 @@ class PoissonBinomial:
 
     @classmethod
     def of(cls, cells: CellSums) -> PoissonBinomial:
-        """The distribution under the cells' own scores."""
+        """Take the distribution under the scores of cells."""
         design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
         return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.sampling, design)
 
     @classmethod
     def in_groups(cls, groups: CellGroups) -> PoissonBinomial:
-        """That of several groups of rows, end to end."""
+        """Take the distribution of several groups of rows, concatenated."""
         cells = groups.cells
         sums = cells.s1, cells.s2, cells.s3
         return cls(cells.n, cells.pos, sums, cells.upper, cells.sampling, Design.of(groups))
 
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
-        """P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
+        """Return P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
 
-        `computed` takes no approximation, and each cell by itself; it is slow for windows of many rows.
+        `computed` uses no approximation; it is slow for windows of many rows.
         """
         below, at, above, _ = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)
         if self.design is None:
             return below, at, above
         spread = self.design.known_spread(begin, end)
         fewer, alone = below < above, spread.effect <= 1
-        side = np.where(fewer, below, above)  # the smaller one, with k in it and without
+        side = np.where(fewer, below, above)  # the smaller tail, without k; below it is widened with k and without
         reach, beyond = (spread.apply(tail) for tail in (side + at, side))
         below = np.where(alone, below, np.where(fewer, beyond, 1 - reach))
         above = np.where(alone, above, np.where(fewer, 1 - reach, beyond))
         return below, np.where(alone, at, reach - beyond), above
 
     def mid_p(self, begin: Ints, end: Ints) -> Floats:
-        """The two-sided mid-p-value of each window.
+        """Return the two-sided mid-p-value of each window.
 
         Outcomes are ordered by the smaller of P(X < k) + P(X = k) / 2 and P(X > k) + P(X = k) / 2. Those before k
         count in full, those beside it by half, so that the mean is 1/2 under the predictions, however few outcomes
@@ -91,16 +91,16 @@ class PoissonBinomial:
         return self.design.spread(begin, end).p_values(mid_p)
 
     def moved(self, tolerance: Tolerance, up: bool) -> PoissonBinomial:
-        """Every cell at its mean probability raised or lowered by a tolerance, within [0, 1].
+        """Return the distribution with every cell at its mean probability raised or lowered by a tolerance.
 
-        Predictions are what may be off, as they are for the population.
+        The tolerance applies to predictions for the population. Probabilities stay within [0, 1].
         """
         moved = shift_probabilities(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
         return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
 def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:
-    """Chances, of a negative in upper cells, with predictions raised or lowered by a tolerance, within [0, 1]."""
+    """Return q with predictions raised or lowered by a tolerance, within [0, 1]; q is of a negative in upper cells."""
     p, rest = np.where(upper, 1 - q, q), np.where(upper, q, 1 - q)
     if not sampling.plain:
         p = sampling.to_population(p)
@@ -113,11 +113,11 @@ def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: 
 
 @dataclass(frozen=True, slots=True)
 class OddsRatio:
-    """The factor on the odds of all predictions that the positives speak for, with its exact interval.
+    """The common odds ratio on all predictions, with its exact confidence interval, and O/E with its own.
 
-    `value` makes as many positives expected as came; `low` and `high` are the factors at which P(X >= k) and
-    P(X <= k) are half of one minus the confidence (Clopper and Pearson's construction). `ratio`, `ratio_low` and
-    `ratio_high` are the same three as positives expected over those expected without a factor.
+    With `value` the expected positives equal the observed ones. `low` and `high` are the odds ratios at which
+    P(X >= k) and P(X <= k) are half of one minus the confidence (Clopper and Pearson's construction). `ratio`,
+    `ratio_low` and `ratio_high` are the expected positives at these three over those of the predictions.
     """
 
     value: float
@@ -129,9 +129,9 @@ class OddsRatio:
 
 
 def find_odds_ratios(positives: PoissonBinomial, begin: Ints, end: Ints, significance: float) -> list[OddsRatio]:
-    """The factor on the odds of all rows of each window begin..end, with the interval of confidence 1 - significance.
+    """Return the common odds ratio of each window begin..end, with the interval of confidence 1 - significance.
 
-    Rows of probability 0 and 1 have no odds; they count as expected, with what came of the others.
+    Rows of probability 0 and 1 have no odds: their labels are taken as predicted, those of the others as observed.
     """
     spread = Spread(np.ones(len(begin)), np.full(len(begin), np.inf))
     if positives.design is not None:

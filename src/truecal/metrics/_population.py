@@ -1,14 +1,13 @@
-"""The positives of a population of which rows were sampled by label, or have flipped labels: how many, how many were
-expected, and the factor on the odds that they speak for.
+"""Observed and expected positives of a population, and the common odds ratio, from sampled or noisy labels.
 
-Each row stands for w = 1 / k rows of the population, k the share that was kept of its label. With f0 and f1 the shares
-of flipped labels and g = 1 - f0 - f1, the positives are O = sum of w (y - f0) / g, those expected E = sum of w p, and
-O - E has the mean 0 exactly where the predictions are right. With all odds multiplied by a factor f, E becomes E(f);
-the factor that the positives speak for is that of E(f) = O, so observed over expected is its ratio E(f) / E(1).
+Each row represents w = 1 / k rows of the population, k the sampling rate of its label (Horvitz and Thompson). With f0
+and f1 the false-positive and false-negative rates of the labels and g = 1 - f0 - f1, the observed positives are O = sum
+of w (y - f0) / g, the expected ones E = sum of w p, and O - E has mean 0 if the predictions are calibrated. With all
+odds multiplied by f, E becomes E(f); the estimated odds ratio solves E(f) = O, so O/E is its ratio E(f) / E(1).
 
-The interval has the factors at which O - E(f), a weighted sum of independent labels, leaves as much in its tail as it
-should. Tails are by the saddlepoint approximation of Lugannani and Rice, with half of a label's mean weight as the
-correction for continuity: for equal weights they come to the exact ones of `find_odds_ratios` within a percent.
+The interval has as ends the odds ratios at which the tail of O - E(f), a weighted sum of independent labels, is half of
+the significance. Tails are by the saddlepoint approximation of Lugannani and Rice, with half of a label's mean weight
+as continuity correction: for equal weights they agree with the exact ones of `find_odds_ratios` within a percent.
 
 References
 ----------
@@ -27,17 +26,17 @@ from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
 
-TAIL_BITS = 7
+TAIL_BITS = 7  # of the cells for tails: predictions differ by less than a part in 64 within each
 RATIOS = "ratio", "ratio_low", "ratio_high"
-FARTHEST_LOG_RATIO = 36.0  # the largest logarithm of a factor that is looked for
+FARTHEST_LOG_RATIO = 36.0  # the largest log odds ratio at which the search for an end begins
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Positives that came and that were expected, and the factor on the odds with its interval.
+    """Observed and expected positives, and the odds ratio with its confidence interval.
 
-    `population` is how many rows it has, where these are not the rows that are there.
+    `population` is the number of rows of the population, if it is not the sample.
     """
 
     observed: int | float
@@ -47,7 +46,7 @@ class Count:
 
 
 def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: float) -> list[Count]:
-    """The positives of the cells begin..end of each window, those of the population where rows were sampled."""
+    """Count the positives of the cells begin..end of each window, in the population if rows were sampled by label."""
     windows, cells = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells
     positives = PoissonBinomial.in_groups(groups)
     if cells.sampling.plain:
@@ -63,7 +62,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
             for (b, e), factor in zip(windows, factors, strict=True)
         ]
     levels = np.full(len(begin), significance)
-    if positives.design is not None:  # which leave the same significance, once clusters have spread the count
+    if positives.design is not None:  # the level of independent rows that becomes the significance with clusters
         levels = positives.design.spread(begin, end).levels(significance)
     return [
         _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
@@ -71,7 +70,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
 
 
 def _count_beyond(cells: CellSums) -> Ints | None:
-    """Positives at 0 less negatives at 1 in each cell; None where there are none in any."""
+    """Positives at 0 less negatives at 1 in each cell; None if there are none in any."""
     at = cells.certain
     contradictions = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
     if not contradictions.any():
@@ -82,8 +81,8 @@ def _count_beyond(cells: CellSums) -> Ints | None:
 
 
 def _make_count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
-    """The count of rows as they are. Positives at 0, less negatives at 1, are beyond every factor on the odds: they
-    move observed over expected, and the ends of its interval with it."""
+    """The count of the sample itself. No odds ratio explains positives at 0 or negatives at 1: they shift O/E and its
+    interval by the same amount."""
     if beyond and expected > 0:
         moved = {name: max(0.0, getattr(factor, name) + beyond / expected) for name in RATIOS}
         factor = replace(factor, **moved)
@@ -98,7 +97,7 @@ def _count_population(cells: CellSums, significance: float) -> Count:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Weighed:
-    """Cells of predictions p that are neither 0 nor 1, with labels that weigh as rows of the population."""
+    """Cells of predictions p that are neither 0 nor 1, with labels weighted to the population."""
 
     sampling: Sampling
     p: Floats
@@ -107,7 +106,7 @@ class _Weighed:
     rows: Floats
 
     def move(self, log_factor: float) -> Floats:
-        """The predictions with all odds multiplied by a factor."""
+        """Return the predictions with all odds multiplied by an odds ratio."""
         with np.errstate(over="ignore"):
             factor = np.exp(log_factor)
         if factor <= 1:
@@ -115,12 +114,12 @@ class _Weighed:
         return np.asarray(self.p / (self.p + (1 - self.p) / factor))
 
     def expected(self, log_factor: float) -> float:
-        """The positives of the population that are expected then."""
+        """Return the expected positives of the population then."""
         return float(np.sum(self.rows * self.move(log_factor)))
 
     def weigh(self, log_factor: float) -> tuple[Floats, Floats, Floats]:
-        """With a factor on the odds: the probability that a row is labelled positive, and what a row labelled positive
-        and one labelled negative add to O - E."""
+        """Return, at an odds ratio, the probability of a positive label, and the contributions of a positive and of a
+        negative label to O - E."""
         sampling, p = self.sampling, self.move(log_factor)
         f0, f1 = sampling.label_noise
         sure = 1 - f0 - f1
@@ -129,13 +128,13 @@ class _Weighed:
         return np.asarray(sampling.to_sampled(p)), one, zero
 
     def log_tail(self, log_factor: float, *, above: bool) -> float:
-        """The logarithm of the probability that O - E is as far above, or below, as it is, or further."""
+        """Return the logarithm of the probability that O - E is at least as far above, or below, as observed."""
         q, one, zero = self.weigh(log_factor)
         n, step = self.n, one - zero
-        if not above:  # the same question about the negatives
+        if not above:  # by symmetry, the upper tail of the negatives
             q, one, zero = 1 - q, -zero, -one
         pos = self.pos if above else n - self.pos
-        if np.array_equal(pos, n):  # there is nothing further
+        if np.array_equal(pos, n):  # no outcome is more extreme
             return float(np.sum(n * np.log(np.maximum(q, 5e-324))))
         v = n * q * (1 - q)
         half = float(np.sum(v * step) / max(float(v.sum()), 1e-300)) / 2
@@ -144,9 +143,9 @@ class _Weighed:
 
 
 def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
-    """The factor on all odds of the population, with the interval of confidence 1 - significance.
+    """The common odds ratio in the population, with the interval of confidence 1 - significance.
 
-    Predictions of 0 and 1 have no odds; they count as expected, with what came of the others.
+    Predictions of 0 and 1 have no odds: their labels are taken as predicted, those of the others as observed.
     """
     population = cells.population
     open_ = (population.score > 0) & (population.score < 1)
@@ -154,7 +153,6 @@ def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
     if not open_.any():
         one = 1.0 if certain > 0 else math.nan
         return OddsRatio(math.nan, 0.0, math.inf, one, one, one)
-    # cells of 7 bits are near enough for tails: predictions differ by less than a part in 64 within each
     begin = np.flatnonzero(np.diff(cell(population.score[open_], TAIL_BITS), prepend=-1.0))
     columns = (cells.n, cells.pos, population.n, population.n * population.score)
     n, pos, size, sums = (np.add.reduceat(column[open_], begin).astype(np.float64) for column in columns)
@@ -180,7 +178,7 @@ def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
 
 
 def _find_middle(rows: _Weighed, observed: float, most: float) -> float:
-    """The logarithm of the factor that makes as many positives expected as came."""
+    """The log odds ratio with which expected equal observed positives."""
     if observed <= 0 or observed >= most:
         return -math.inf if observed <= 0 else math.inf
 
@@ -192,7 +190,7 @@ def _find_middle(rows: _Weighed, observed: float, most: float) -> float:
 
 
 def _log_upper_tail(n: Floats, q: Floats, zero: Floats, step: Floats, x: float) -> float:
-    """The logarithm of P(S >= x) for S the sum over n rows of `zero`, plus `step` with the probability q."""
+    """log P(S >= x), with S the sum over n rows of `zero`, plus `step` with the probability q."""
     base, reach = float(np.sum(n * zero)), float(np.sum(n * step))
     if x <= base:
         return 0.0
@@ -225,7 +223,7 @@ def _log_upper_tail(n: Floats, q: Floats, zero: Floats, step: Floats, x: float) 
 
 
 def _log_lugannani_rice(w: float, u: float) -> float:
-    """log(1 - Phi(w) + phi(w) (1 / u - 1 / w)), where the sum is of one size with its parts."""
+    """log(1 - Phi(w) + phi(w) (1 / u - 1 / w)); from w = 25 on 1 - Phi(w) and phi(w) / w cancel nearly."""
     if w < 25:
         density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
         tail = math.erfc(w / math.sqrt(2)) / 2 + density * (1 / u - 1 / w)

@@ -1,4 +1,4 @@
-"""The root of a function of one number."""
+"""The root of an increasing function of one variable."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 
 def find_root(f: Callable[[float], float], start: float, step: float) -> float:
-    """The root of an increasing function, from a point on one side of it towards the other (Illinois' rule); infinite
-    beyond 700."""
+    """Return the root of an increasing function, searched from a point in steps towards it (the Illinois method).
+
+    Infinite beyond 700, which is as far as log-odds have a finite exponential.
+    """
     a, fa = start, f(start)
     b, fb = a + step, f(a + step)
     while fa * fb > 0 and abs(b) < 700:

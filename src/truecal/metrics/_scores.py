@@ -1,6 +1,6 @@
-"""Scores: numbers of all rows, without bins. Brier, log loss, Cox's slope and intercept, cumulative differences, ...
+"""Scores: metrics of all rows, without bins. Brier score, log loss, calibration slope and intercept, and others.
 
-A score is a metric like the others: it has a unit, words, and a side that is bad. Tied scores stay together.
+A score is a metric like the others: it has a unit, words, and a bad side. Tied scores stay together.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from truecal.metrics._odds import log_odds, sigmoid
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PROBABILITY, SIGNED, Unit
 
-EXTREME = 27.6  # log-odds that only scores cut to it have
-COX_BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
-LONGEST_STEP = 4.0  # log-odds that one step of a logistic regression moves
-UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
-ROWS_PER_BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
+EXTREME = 27.6  # log-odds of scores of 0 and 1, which are moved inwards by 1e-12
+COX_BITS = 8  # of the cells in which Cox's regression takes the scores, at their mean log-odds
+LONGEST_STEP = 4.0  # of a logistic regression, in log-odds: longer ones may end where every label looks certain
+UNBELIEVABLE = math.log(1e9)  # minus the log-probability, in nats, at which label noise no longer explains labels
+ROWS_PER_BLOCK = 1 << 16  # rows whose losses are computed together: their columns fit a cache
 ONE_BIN = np.array([0.0, 1.0])  # the edges of a single bin
-EXACT_MEAN = 2.0**-28  # a mean of exact sums that has all digits of a float
-FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
+EXACT_MEAN = 2.0**-28  # a mean of sums in units of 2^-80 from here on has all digits of a float
+FINEST = 20  # the binary logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
 
 
 class Rows:
-    """Rows without bins; what several scores need is computed once.
+    """Rows without bins; quantities that several scores share are computed once.
 
-    `like` are the same scores with other labels: what does not depend on labels is shared with them. `tally` is of the
-    population, with predictions as they are for it; `seen` is of the rows that are there, with scores as tests see
-    them. Both are the same unless rows were sampled by label.
+    `like` are the same scores with other labels: quantities that do not depend on labels are shared with them. `tally`
+    describes the population, with its predictions; `sampled` the sample, with scores mapped by `Sampling.to_sampled`.
+    Both are the same unless rows were sampled by label or labels are noisy.
     """
 
     __slots__ = ("_fixed", "_known", "relabelled", "sampled", "tally")
@@ -64,7 +64,7 @@ class Rows:
         self._known: dict[object, Any] = {}
 
     def cached(self, key: object, compute: Callable[[], T], *, labels: bool = True) -> T:
-        """What is computed when first asked for; `labels` says whether it depends on them."""
+        """Return a quantity that is computed at its first use; `labels` says whether it depends on them."""
         known = self._known if labels else self._fixed
         if key not in known:
             known[key] = compute()
@@ -73,20 +73,20 @@ class Rows:
 
     @property
     def walk(self) -> Floats:
-        """Positives minus predictions, summed from the lowest score on and divided by the rows; 0 at first."""
+        """The cumulative differences between positives and predictions from the lowest score on, as a share of rows."""
         return self.cached("walk", self._walk)
 
     def _walk(self) -> Floats:
-        fixed = self.sampled.sampling.plain  # weights of importance are those of scores, not of labels
+        fixed = self.sampled.sampling.plain  # importance weights belong to scores, not to labels
         expected = self.cached("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 
     @property
     def cells(self) -> tuple[Floats, Ints, Ints]:
-        """Mean log-odds, rows and positives in cells of a few bits, of the rows that are there.
+        """Mean log-odds, rows and positives of the sample in cells of a few bits.
 
-        The log-odds are those of scores as tests see them, which sampling by label moves all by the same; where labels
-        are flipped, those of predictions.
+        The log-odds are those of sampled scores, which sampling by label shifts by a constant; with label noise, those
+        of predictions.
         """
         places, x, n = self.cached("cells", self._cut, labels=False)
         return x, n, self.cached("cell positives", lambda: np.add.reduceat(self.sampled.pos, places))
@@ -100,16 +100,16 @@ class Rows:
 
     @property
     def alike(self) -> bool:
-        """Whether labels are of one class."""
+        """Whether all labels are of one class."""
         return not 0 < self.sampled.positives < self.sampled.n_rows
 
     @property
     def certain(self) -> bool:
-        """Whether all predictions are 0 or 1, which have no log-odds."""
+        """Whether all predictions are 0 or 1, without finite log-odds."""
         return self.cached("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
 
     def fit(self, *, slope: bool) -> tuple[float, float]:
-        """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
+        """Fit the calibration intercept and slope (Cox's regression on log-odds); the slope is 1 unless it is free."""
         x, n, pos = self.cells
         sampling = self.sampled.sampling
         if not sampling.noisy:
@@ -121,10 +121,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number of all rows, without bins; call it on a tally. Derive from it and define `on` for one of your own.
+    """A metric of all rows, without bins; call it on a tally. Derive from it and define `on` for your own.
 
-    `bad` is the side on which values are bad: "high", "low", or "both" sides of `best`. `overall` says that the number
-    is about more than calibration: a right model that tells little has a bad one, too.
+    `bad` is the side on which values are bad: "high", "low", or "both" sides of `best`. `overall` says that the score
+    measures more than calibration: a calibrated model without skill has a bad value, too.
 
     Examples
     --------
@@ -154,59 +154,61 @@ class Score:
 
     @property
     def meaning(self) -> str:
-        """What is measured, and what is good."""
+        """What is measured, and which values are best."""
         good = {"high": "0 is best", "low": "higher is better", "both": f"{self.best:g} is best"}
         return f"{self.words}; {good[self.bad]}"
 
     def format(self, value: float) -> str:
-        """A value as it is printed."""
+        """Return a value as it is printed."""
         return self.unit.format(value)
 
     def __call__(self, data: Sorted) -> float:
         return self.on(Rows(data.tally))
 
     def on(self, rows: Rows) -> float:
-        """The value on rows."""
+        """Return the value on rows."""
         raise NotImplementedError
 
 
 def add_exactly(values: Floats, counts: Ints | None = None) -> int | None:
-    """The sum of numbers from 0 on, each once or so many times, in units of 2^-80: the same in whatever order. None
-    where one that counts is infinite, or beyond a million."""
+    """Return the exact sum of non-negative numbers, times counts if given, in units of 2^-80, in any order.
+
+    None if one that counts is infinite, or above a million.
+    """
     total, fine = _kernel.add_fixed(values, counts)
     return _join_halves(*total) if fine else None
 
 
 def _join_halves(high: int, low: int) -> int:
-    """A sum as the kernel gives it."""
+    """A sum from the two halves that the kernel returns."""
     return (high << 62) + low
 
 
 def _add_squares(score: AnyArray, label: AnyArray, threads: int | None) -> tuple[int, int, int]:
-    """The sums over rows of the squared differences, their expectations and its variances, in units of 2^-80."""
+    """The sums over rows of squared differences, their expectations and their variances, in units of 2^-80."""
     squares, expected, variance, *fine = _kernel.square_rows(score, label, count_threads(len(score), threads))
     check_values(score, label, *fine)
     return _join_halves(*squares), _join_halves(*expected), _join_halves(*variance)
 
 
 def _divide(total: int, rows: int) -> float | None:
-    """A sum in units of 2^-80 as a mean; None where so small a mean has lost digits."""
+    """The mean of a sum in units of 2^-80; None if it is so small that digits are lost."""
     mean = total / (rows << 80)
     return mean if mean >= EXACT_MEAN else None
 
 
 @dataclass(frozen=True, slots=True)
 class MeanScore(Score):
-    """The mean over rows of a loss that depends on the row alone."""
+    """The mean over rows of a loss that depends on the row only."""
 
     overall: ClassVar[bool] = True
 
     def losses(self, p: Floats) -> tuple[Floats, Floats]:
-        """The loss of each prediction for a positive and for a negative."""
+        """Return the loss of each prediction for a positive and for a negative."""
         raise NotImplementedError
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
-        """The mean over rows in any order, to the last bit that of their tally; None where only that can tell."""
+        """Return the mean over rows in any order, to the last bit that of their tally; None if the tally is needed."""
         *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, ONE_BIN, count_threads(len(score), threads))
         check_values(score, label, scores_ok, labels_ok)
         total = 0
@@ -224,7 +226,7 @@ class MeanScore(Score):
         def compute() -> tuple[Floats, Floats]:
             return self.losses(tally.score)
 
-        # kept for labels that are drawn again and again: of labels that came once, others can have the memory
+        # kept only if labels are drawn repeatedly: otherwise the memory is not needed again
         positive, negative = rows.cached(self, compute, labels=False) if rows.relabelled else compute()
         pos = tally.pos
         if isinstance(tally, Tally):
@@ -242,8 +244,10 @@ class MeanScore(Score):
 
 
 def _believe_certain(sampled: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
-    """Estimated positives; at predictions that never or always come, where a wrong one costs infinitely much, none or
-    all of n, as long as flipped labels explain what came."""
+    """Estimated positives; at predictions of 0 and 1, none or all of n if label noise explains the labels.
+
+    A contradicted prediction of 0 or 1 would have an infinite loss.
+    """
     positives = pos.astype(np.float64)
     for wrong, rate, certain, rows in (
         (sampled.pos, sampled.score, 0.0 * positives, never),
@@ -256,7 +260,7 @@ def _believe_certain(sampled: Tally, n: Floats | Ints, pos: Floats | Ints, never
 
 
 def _explains(rate: float, k: int, n: int) -> bool:
-    """Whether k of n are not far too many for a rate: by Chernoff's bound of the chance of as many, above 1e-9."""
+    """Whether k of n are plausible for a rate: Chernoff's bound of the probability of as many is above 1e-9."""
     share = k / n
     if share <= rate:
         return True
@@ -293,9 +297,9 @@ class Brier(MeanScore):
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(MeanScore):
-    """The mean negative log-likelihood in nats; infinite where a prediction of 0 or 1 is wrong.
+    """The mean negative log-likelihood in nats; infinite if a label contradicts a prediction of 0 or 1.
 
-    With labels that may be flipped, predictions of 0 and 1 are taken as right unless flips cannot explain the labels.
+    With label noise, predictions of 0 and 1 are taken as correct unless the noise cannot explain the labels.
 
     Examples
     --------
@@ -319,8 +323,9 @@ class LogLoss(MeanScore):
 
 @dataclass(frozen=True, slots=True)
 class NetBenefit(MeanScore):
-    """True positives less the false ones weighted by the odds of the threshold, per row, where scores of at least the
-    threshold are acted on (Vickers and Elkin 2006). Acting on nobody has 0.
+    """The net benefit of a decision threshold (Vickers and Elkin 2006): the benefit of acting on scores at or above it.
+
+    True positives less the false ones weighted by the odds of the threshold, per row. Never acting has 0.
 
     Examples
     --------
@@ -359,9 +364,9 @@ NET_BENEFIT_PREFIX = "net_benefit@"
 
 @dataclass(frozen=True, slots=True)
 class Slope(Score):
-    """Cox's slope: of the labels' log-odds on those of the predictions. Below 1 the model is over-confident.
+    """The calibration slope (Cox): the slope of observed on predicted log-odds. Below 1 the model is overconfident.
 
-    NaN where labels are of one class or predictions all alike, infinite where the scores separate the classes.
+    NaN if labels are of one class or all predictions are equal, infinite if the scores separate the classes.
 
     Examples
     --------
@@ -392,8 +397,9 @@ class Slope(Score):
 
 @dataclass(frozen=True, slots=True)
 class Intercept(Score):
-    """Cox's intercept at slope 1, or calibration in the large: what is to be added to all log-odds. Above 0 the
-    predictions are too low. NaN where labels are of one class, or all predictions 0 or 1.
+    """Calibration-in-the-large: the calibration intercept at slope 1, the shift of all log-odds that the labels need.
+
+    Above 0 the model under-predicts. NaN if labels are of one class, or all predictions are 0 or 1.
 
     Examples
     --------
@@ -415,7 +421,7 @@ class Intercept(Score):
 
 @dataclass(frozen=True, slots=True)
 class Spiegelhalter(Score):
-    """Spiegelhalter's z: the Brier score minus what the predictions expect, in standard deviations.
+    """Spiegelhalter's z: the Brier score minus its expectation if calibrated, in standard deviations.
 
     Examples
     --------
@@ -432,18 +438,18 @@ class Spiegelhalter(Score):
     bad: ClassVar[Side] = "both"
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
-        """That of rows in any order, to the last bit that of their tally; None where only that can tell."""
+        """Return z of rows in any order, to the last bit that of their tally; None if the tally is needed."""
         return self._compare(*_add_squares(score, label, threads), len(score))
 
     @staticmethod
     def _parts(p: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """The squared differences of positives and of negatives, their expectation, and its variance; all below 1."""
+        """The squared differences of positives and of negatives, their expectation, and their variance; all below 1."""
         expected = p * (1 - p)
         return (1 - p) ** 2, p**2, expected, (1 - 2 * p) ** 2 * expected
 
     @staticmethod
     def _compare(squares: int, expected: int, variance: int, rows: int) -> float | None:
-        """z of sums in units of 2^-80; None where these have lost digits."""
+        """z from sums in units of 2^-80; None if they have lost digits."""
         if _divide(variance, rows) is None:
             return None
         return ((squares - expected) / (1 << 80)) / math.sqrt(variance / (1 << 80))
@@ -465,8 +471,9 @@ class Spiegelhalter(Score):
 
 @dataclass(frozen=True, slots=True)
 class CumulativeRange(Score):
-    """ECCE-R: the range of cumulative differences (Arrieta-Ibarra et al. 2022), the largest gap of any run of scores,
-    as a share of all rows.
+    """ECCE-R: the range of cumulative differences (Arrieta-Ibarra et al. 2022).
+
+    It is the largest gap of any run of scores, as a share of all rows.
 
     Examples
     --------
@@ -506,9 +513,10 @@ class CumulativeMaximum(Score):
 
 @dataclass(frozen=True, slots=True)
 class TwoBins(Score):
-    """ATB, the averaged two-bin error: the sum of squared gaps below and above a threshold, each as a share of all
-    rows, averaged over thresholds from 0 to 1 (Hartline, Hu, Wu 2026). On average over labels nothing has a lower one
-    than the true probabilities.
+    """ATB, the averaged two-bin error (Hartline, Hu, Wu 2026).
+
+    The sum of squared gaps below and above a threshold, each as a share of all rows, averaged over thresholds from 0 to
+    1. In expectation over labels, the true probabilities minimise it.
 
     Examples
     --------
@@ -530,8 +538,10 @@ class TwoBins(Score):
 
 @dataclass(frozen=True, slots=True)
 class SmoothError(Score):
-    """Smooth ECE: the mean size of the residuals after smoothing with a Gaussian kernel reflected at 0 and 1, whose
-    bandwidth is the value itself (Błasiok and Nakkiran 2023).
+    """Smooth ECE (Błasiok and Nakkiran 2023).
+
+    The mean absolute residual after smoothing with a Gaussian kernel reflected at 0 and 1, whose bandwidth is the value
+    itself.
 
     Examples
     --------
@@ -555,7 +565,7 @@ class SmoothError(Score):
 
 
 def _find_bandwidth(rows: Rows, bits: int) -> float:
-    """The bandwidth that the smoothed residuals on a grid of 2^bits points have as their mean size.
+    """The bandwidth that equals the mean absolute smoothed residual, on a grid of 2^bits points.
 
     Cosines are the eigenfunctions of the reflected kernel: it multiplies the k-th by exp(-(pi k s)^2 / 2).
     """
@@ -564,27 +574,27 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
     size = 2**bits
     tally = rows.tally
 
-    def place() -> tuple[Ints, Floats]:
+    def find_points() -> tuple[Ints, Floats]:
         at = np.clip(tally.score * size - 0.5, 0, size - 1)
         left = np.minimum(at.astype(np.int64), size - 2)
         return left, at - left
 
-    left, share = rows.cached(("grid", bits), place, labels=False)
+    left, share = rows.cached(("grid", bits), find_points, labels=False)
     residual = (tally.pos - tally.n * tally.score) / tally.n_rows
     grid = np.bincount(left, residual * (1 - share), size)
     grid[1:] += np.bincount(left, residual * share, size)[:-1]
     modes = dct(grid)
 
     def smooth(width: float) -> float:
-        """The mean size at a bandwidth, on as many points as the modes that are left need."""
+        """The mean absolute residual at a bandwidth, on as many points as the remaining modes need."""
         kept = min(size, 2 ** math.ceil(math.log2(min(size, 3 / width))))
         part = modes[:kept] * np.exp(-((math.pi * width * np.arange(kept)) ** 2) / 2)
         points = min(size, 4 * kept)
         return float(np.abs(idct(part, n=points)).sum())
 
     least = 0.25 / size
-    if (size_at_least := smooth(least)) <= least:
-        return size_at_least
+    if (residual_at_least := smooth(least)) <= least:
+        return residual_at_least
     return math.exp(find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
 
 
@@ -601,7 +611,7 @@ def fit_logistic(
     """Fit a logistic regression by weighted maximum likelihood, with Newton's method and step halving.
 
     `free` says which coefficients may leave `start`; `ridge` shrinks them towards it, which keeps them finite if labels
-    are separable. Labels came as `sampling` says.
+    are separable. `sampling` maps fitted probabilities to those of sampled, noisy labels.
     """
     beta = start.astype(np.float64)
     chosen = np.ones(len(beta), bool) if free is None else np.array(free)

@@ -1,4 +1,4 @@
-"""Units of metrics: how their values are printed and how far they reach."""
+"""Units of metrics: the format and the range of their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from truecal.metrics._decisions import is_number
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a number is measured in: a name, a symbol to print after it, the largest value, decimals, the smallest.
+    """The unit of a metric: a name, a symbol to print after a value, the largest value, decimals, the smallest value.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Unit:
             raise ValueError(f"`digits` of a unit must be a whole number, 0 or more; it is {self.digits!r}.")
 
     def format(self, value: float) -> str:
-        """A number with its symbol; "none" for one that could not be computed."""
+        """Return a number with its symbol; "none" for NaN."""
         if math.isnan(value):
             return "none"
         return f"{value:.{self.digits}f}{self.symbol}"

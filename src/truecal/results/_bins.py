@@ -66,12 +66,12 @@ class BinTable(RatioTable):
     detectable_below: Floats = field(
         metadata=column(
             "score",
-            "seen below",
+            "detectable below",
             "The nearest true rate below the mean prediction that the exact binomial test would detect in four of five "
             "data sets; NaN if there is none.",
         )
     )
-    detectable_above: Floats = field(metadata=column("score", "seen above", "The nearest such rate above it."))
+    detectable_above: Floats = field(metadata=column("score", "detectable above", "The nearest such rate above it."))
     ratio: Floats = field(
         metadata=column(
             "ratio",

@@ -1,4 +1,4 @@
-"""Whether predictions are right: component tests, their combination, what would have been found, and score bands."""
+"""Whether predictions are calibrated: component tests, their combination, detectable errors, and score bands."""
 
 from truecal._lazy import lazy_names as _open
 

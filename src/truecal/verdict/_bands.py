@@ -1,15 +1,17 @@
-"""All predictions in a few ranges of scores, for people: how many rows, what was said, what came.
+"""Score bands: all predictions in a few bands, with rows, expected and observed positives.
 
-Ranges are made of whole windows of Local TCE. Runs of windows that are proven wrong (Holm) are ranges by themselves,
-the largest errors first; what lies between them is cut, without a look at the labels, into parts of equal information.
-A range is called too low or too high where its exact p-value is at most a level, and its interval has the confidence
-that goes with it.
+Bands are unions of windows of Local TCE. Runs of windows that stay rejected after Holm's adjustment are bands by
+themselves, the largest errors first. The scores between them are cut into bands of equal information, without using the
+labels. A band under-predicts or over-predicts if its exact p-value is at most a level; its confidence interval has the
+same level.
 
-Cuts that follow the labels and intervals share the significance s: windows are proven at s / 5, and the level of each
-of r ranges is 4 s / (5 r). Of a right model some window is proven with a probability of at most s / 5, and otherwise
-one of the ranges, which are then cut without labels, lies off with one of at most 4 s / 5: intervals hold together.
-All predictions as one range, which are few or of one score, have the level s: of 42,000 right models of 20 to 160 rows
-some range left 1 out in 2 %, of no kind of 28 in more than 4 %.
+The significance s is shared between cuts that depend on the labels and the intervals: windows are rejected at s / 5,
+and each of r bands has the level 4 s / (5 r). For a calibrated model, some window is rejected with a probability of at
+most s / 5. Otherwise the bands do not depend on the labels, and one of them is rejected with a probability of at most
+4 s / 5: the intervals hold simultaneously.
+
+A single band, of few predictions or of one score, has the level s. In a simulation of 42,000 calibrated models of 20 to
+160 rows, some interval of O/E did not contain 1 in 2% of the models, and in at most 4% for each of 28 kinds of model.
 """
 
 from __future__ import annotations
@@ -33,15 +35,15 @@ from truecal.metrics import (
     prove_windows,
 )
 
-MOST_BANDS = 5  # bands: as many as people read at a glance
-CUTTING = 0.2  # of the significance: what is spent on cuts that follow the labels
-LEAST_INFORMATION = 5.0  # the information, sum of p (1 - p), of a part that is cut off
+MOST_BANDS = 5  # as many as people read at a glance
+CUTTING = 0.2  # the share of the significance that is spent on cuts that depend on the labels
+LEAST_INFORMATION = 5.0  # the sum of p (1 - p) that each half of a band must have to be cut
 
 
 def find_score_bands(
     cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None
 ) -> tuple[ScoreBand, ...]:
-    """Divide all predictions into at most five ranges of scores, in increasing order.
+    """Divide all predictions into at most five score bands, in increasing order.
 
     Examples
     --------
@@ -51,7 +53,7 @@ def find_score_bands(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < np.where(p > 0.2, p / 2, p)
-    >>> [(round(found.low, 2), found.direction) for found in find_score_bands(CellSums.from_arrays(y, p))]
+    >>> [(round(band.low, 2), band.direction) for band in find_score_bands(CellSums.from_arrays(y, p))]
     [(0.0, None), (0.06, None), (0.11, None), (0.19, 'over-predicts'), (0.33, 'over-predicts')]
     """
     groups, tolerance = CellGroups.of([cells]), as_tolerance(tolerance)
@@ -81,19 +83,19 @@ def find_score_bands(
     return tuple(bands)
 
 
-def band_level(significance: float, ranges: int) -> float:
-    """The level of one of several ranges; one that is all of the predictions has the significance itself.
+def band_level(significance: float, bands: int) -> float:
+    """Return the level of one of several bands; a single band has the significance itself.
 
     Examples
     --------
     >>> round(band_level(0.05, 5), 4), band_level(0.05, 1)
     (0.008, 0.05)
     """
-    return (1 - CUTTING) * significance / ranges if ranges > 1 else significance
+    return (1 - CUTTING) * significance / bands if bands > 1 else significance
 
 
 def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[int]:
-    """The windows at which ranges begin, and the number of windows."""
+    """The windows at which bands begin, and the number of windows."""
     cells, starts, tails = groups.cells, find_windows(groups)[0], find_tails(groups, tolerance)
     count, (_, _, proven) = len(starts) - 1, prove_windows(groups, CUTTING * significance, tolerance)
     low, high = tails.decide(significance)
@@ -110,7 +112,10 @@ def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance |
 
 
 def _join_runs(runs: list[tuple[int, int]], way: Ints, information: Floats) -> list[tuple[int, int]]:
-    """Join runs of the same way where what lies between has less information than either, and none of the other way."""
+    """Join runs of the same direction if the windows between them have less information than either run.
+
+    Runs stay apart if a window between them is rejected in the other direction.
+    """
     joined = runs[:1]
     for a, b in runs[1:]:
         first, last = joined[-1]
@@ -124,12 +129,12 @@ def _join_runs(runs: list[tuple[int, int]], way: Ints, information: Floats) -> l
 
 
 def _split(cuts: list[int], information: Floats) -> list[int]:
-    """Halve the part with the most information until there are enough, or none can be halved."""
+    """Halve the band with the most information until there are enough bands, or none can be halved."""
     total = [0.0, *np.cumsum(information).tolist()]
 
     @cache
     def halve(a: int, b: int) -> tuple[float, int] | None:
-        """The information of a part and where it is halved, if it can be."""
+        """The information of a band and the window at which it is halved, if it can be."""
         first, last = total[a], total[b]
         fine = [
             i for i in range(a + 1, b) if total[i] - first >= LEAST_INFORMATION and last - total[i] >= LEAST_INFORMATION

@@ -25,7 +25,7 @@ class ComponentTest(Protocol):
     name : str
         The key of its p-value in `Verdict.tests`.
     title : str
-        Its name in a sentence: "Of the tests, that of <title> speaks most against the model".
+        Its name in a sentence: "Of the component tests, <title> has the smallest p-value".
     statistic : str
         What it computes, for the table of docs/method.md.
     looks_for : str
@@ -60,20 +60,20 @@ class ComponentTest(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupData:
-    """Groups of rows as component tests see them. What several tests need is computed once.
+    """The data of component tests: groups of rows in cells. Shared quantities are computed once.
 
     Parameters
     ----------
     groups : CellGroups
         The cells of all groups, end to end.
     positives : PoissonBinomial
-        The distribution of the number of positives in any range of cells, with the design of clusters.
+        The distribution of the number of positives in any run of cells, with the design of clusters.
     information : array of float
         The sum of p (1 - p) over the rows of each group.
     significance : float
-        The level at which single windows of scores are rejected.
+        The level at which single score windows are rejected.
     tolerance : Tolerance, optional
-        How far predictions may be off and still count as right.
+        How far predictions may deviate and still count as calibrated.
     """
 
     groups: CellGroups
@@ -81,7 +81,7 @@ class GroupData:
     information: Floats
     significance: float = 0.05
     tolerance: Tolerance | None = None
-    _known: dict[object, Any] = field(default_factory=dict, init=False)  # what tests asked for
+    _known: dict[object, Any] = field(default_factory=dict, init=False)  # shared quantities by key
 
     @classmethod
     def of(cls, groups: CellGroups, significance: float = 0.05, tolerance: Tolerance | None = None) -> GroupData:
@@ -91,7 +91,7 @@ class GroupData:
 
     @property
     def design(self) -> Design | None:
-        """How far rows of one cluster go together; None if all rows are independent."""
+        """The correlation of rows within clusters; None if all rows are independent."""
         return self.positives.design
 
     @property
@@ -114,8 +114,10 @@ class GroupData:
         return self._cached(applies, lambda: np.full(len(self.groups), applies))
 
     def informative(self, least: float) -> Bools:
-        """Return the groups of independent rows with at least this information; none if there is a tolerance, of which
-        the tests that ask this know nothing."""
+        """Return the groups of independent rows with at least this information.
+
+        With a tolerance there are none: the tests that use this have no version with a tolerance.
+        """
         if self.tolerance is not None:
             return self.every(False)
         return self._cached(("informative", least), lambda: self.independent & (self.information >= least))
@@ -134,7 +136,7 @@ class GroupData:
         return p_values
 
     def _cached(self, key: object, compute: Callable[[], T]) -> T:
-        """What one test asks for first, and others again."""
+        """Return a quantity that is computed at its first use and shared by later tests."""
         if key not in self._known:
             self._known[key] = compute()
         value: T = self._known[key]

@@ -72,13 +72,13 @@ def combine(tests: Mapping[str, float]) -> float:
 
 
 def compute_p_values(data: GroupData) -> dict[str, Floats]:
-    """Return the p-values of each group by the tests that apply to one or more of them; NaN where one does not."""
+    """Return the p-values of each group by the tests that apply to any group; NaN for groups to which one does not."""
     return {test.name: test.p_values(data) for test in COMPONENTS if np.count_nonzero(test.applies(data))}
 
 
 def combine_groups(tests: Mapping[str, Floats], tolerance: Tolerance | None) -> Floats:
-    """Return the combined p-value of each group: by the Cauchy combination test; by Bonferroni's rule if there is a
-    tolerance, with which there are two tests alone."""
+    """Return the combined p-value of each group: by the Cauchy combination test; by the Bonferroni correction
+    if there is a tolerance, when there are only two tests."""
     p = np.stack(list(tests.values()))
     if tolerance is not None:
         return combine_bonferroni(p)

@@ -25,7 +25,7 @@ class CoxTest:
     ratio of the best a and b to a = 0 and b = 1; twice its logarithm has 2 degrees of freedom, or 1 if all scores are
     one. It is computed on cells of 8 bits, whose log-odds differ by less than 1/128.
 
-    A score test would be cheaper, but takes one positive at a prediction of 0.001 for a proof that the slope is wrong.
+    A score test would be cheaper, but a single positive at a prediction of 0.001 could make it reject the slope.
 
     Rows in clusters: the score test U' S^-1 U, with U the sums of y - p and of (y - p) x, and S the covariance that
     clusters give them, against Hotelling's distribution with the degrees of freedom of the design. It needs the

@@ -1,4 +1,4 @@
-"""The range of the cumulative differences between labels and predictions."""
+"""The component test of cumulative differences between labels and predictions."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""From cells to verdicts.
+"""Compute verdicts from cells.
 
-The verdict asks whether the predictions are right. Its p-value combines several component tests (`COMPONENTS`), each
-with power against other errors, and it states which errors would have been found. Nothing is drawn at random: the same
-data always give the same verdict. All of it is computed from cells (`CellSums`), so rows, files and merged tallies
-agree; within a cell of 12 bits scores are taken as equal.
+The null hypothesis is that the predictions are calibrated. The p-value combines several component tests
+(`COMPONENTS`), each with power against other errors, and the verdict states which errors were detectable. Nothing is
+simulated: the same data always give the same verdict. Everything is computed from cells (`CellSums`), so that rows,
+files and merged tallies agree; within a cell of 12 bits scores are taken as equal.
 
-The component tests depend on each other, which makes their Cauchy combination a little liberal at 0.05
-(docs/inference.md has the measured size) and exact as p falls. A positive at a prediction of 0 or a negative at 1 is
-impossible: p = 0.
+The component tests depend on each other, which makes their Cauchy combination slightly liberal at 0.05
+(docs/inference.md has the measured size) and exact as p tends to 0. A positive at a prediction of 0 or a negative at 1
+contradicts the model: p = 0.
 
-With a tolerance the question is whether the predictions are off by more than it. Two tests answer, the total and the
-windows of Local TCE; the p-value is twice the smaller one.
+With a tolerance, the null hypothesis is that the predictions deviate by at most the tolerance. Two tests remain, the
+total and the windows of Local TCE; the p-value is twice the smaller one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from truecal.verdict._verdict import FACTOR, Status, Verdict
 
 
 def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
-    """The verdict on observations in cells; see `Verdict`.
+    """Return the verdict on observations in cells; see `Verdict`.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
 
 
 def add_bands(verdict: Verdict, cells: CellSums) -> Verdict:
-    """A verdict with all predictions in ranges of scores: they have a direction only where it is off."""
+    """Return a verdict with score bands; these have a direction only if the verdict is "miscalibrated"."""
     bands = find_score_bands(cells, verdict.significance, verdict.tolerance)
     if verdict.status != Status.MISCALIBRATED:
         bands = tuple(replace(band, direction=None, proven=False) if band.proven else band for band in bands)
@@ -69,10 +69,10 @@ def judge_all(
     *,
     level: float | None = None,
 ) -> list[Verdict]:
-    """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others.
+    """Return the verdict on each of several groups of rows, in one pass; groups do not affect each other.
 
-    The words, the intervals and what would have been found are at `level`, which is lower than the significance where
-    groups are many; Local TCE rejects windows at the significance.
+    Statuses, intervals and detectable odds ratios are at `level`, which is below the significance if there are many
+    groups. Local TCE rejects windows at the significance.
     """
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
@@ -87,11 +87,11 @@ def _judge_batch(
     groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None
 ) -> Iterator[Verdict]:
     data = GroupData.of(groups, significance, tolerance)
-    contradicted = _count_impossible(groups)
+    contradicted = _count_contradicted_rows(groups)
     local = find_local_errors(groups, significance, tolerance)
     tests = compute_p_values(data)
     p_value = combine_groups(tests, tolerance)
-    if tolerance is None:  # with one, raised and lowered predictions decide what is impossible
+    if tolerance is None:  # with a tolerance, a prediction of 0 or 1 may be moved away from there
         p_value = np.where(contradicted > 0, 0.0, p_value)
     detectable = _find_detectable(groups, level, tolerance)
     columns = [column.tolist() for column in (p_value, groups.add(groups.cells.n), contradicted, *detectable)]
@@ -100,19 +100,19 @@ def _judge_batch(
     slopes: list[Direction | None] = [None] * len(groups)
     if "cox" in tests:
         slopes = find_slope_directions(data, tests["cox"], level)
-    for p, n, wrongs, detectable_all, above, below, count, group_tests, errors, (clusters, effect), slope in zip(
+    for p, n, contradictions, detectable_all, above, below, count, p_values, errors, (clusters, effect), slope in zip(
         *columns, counts, named, local, shared, slopes, strict=True
     ):
-        powerful = Status.CONSISTENT if detectable_all <= FACTOR else Status.INCONCLUSIVE
+        not_rejected = Status.CONSISTENT if detectable_all <= FACTOR else Status.INCONCLUSIVE
         yield Verdict(
-            status=Status.MISCALIBRATED if p <= level else powerful,
+            status=Status.MISCALIBRATED if p <= level else not_rejected,
             p_value=p,
             significance=level,
-            tests=group_tests,
+            tests=p_values,
             n=n,
             observed=count.observed,
             expected=count.expected,
-            contradicted=wrongs,
+            contradicted=contradictions,
             odds_ratio=count.factor,
             detectable=detectable_all,
             detectable_above=above,
@@ -126,7 +126,7 @@ def _judge_batch(
         )
 
 
-def _count_impossible(groups: CellGroups) -> Ints:
+def _count_contradicted_rows(groups: CellGroups) -> Ints:
     """Positives at a prediction of 0 and negatives at 1, of each group."""
     cells, at = groups.cells, groups.cells.certain
     wrong = np.where(cells.upper[at], cells.n[at] - cells.pos[at], cells.pos[at])
@@ -134,7 +134,7 @@ def _count_impossible(groups: CellGroups) -> Ints:
 
 
 def _find_detectable(groups: CellGroups, level: float, tolerance: Tolerance | None) -> tuple[Floats, Floats, Floats]:
-    """The odds ratios that would have been found: on all predictions, and on a fifth of the information up and down."""
+    """The minimum detectable odds ratios: on all predictions, and on a fifth of the information up and down."""
     power = OddsShiftPower.of(groups, level)
     if tolerance is not None:
         return power.detectable_beyond(tolerance)

@@ -1,4 +1,4 @@
-"""One odds ratio on all predictions, where labels may be flipped."""
+"""The component test of a common odds ratio, used if labels are noisy."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TAIL_ROUNDING = 1e-16
 class OddsRatioTest:
     """Test one odds ratio on all predictions by labels that are weighted by their information about it.
 
-    It exists only where labels may be flipped. Positive labels of small predictions are mostly flips then, and say
-    little about the odds. With p' the probability that a row is labelled positive, the weight (dp' / d log-odds) /
-    (p' (1 - p')) makes the weighted sum of labels the efficient score of one odds ratio on all predictions. The sum is
-    compared with the gamma distribution of the same mean, variance and skewness.
+    It is used only with label noise. Positive labels of small predictions are then mostly false positives, which carry
+    little information about the odds. With p' the probability that a row is labelled positive, the weight
+    (dp' / d log-odds) / (p' (1 - p')) makes the weighted sum of labels the efficient score of a common odds ratio. The
+    sum is compared with the gamma distribution of the same mean, variance and skewness.
 
     It applies if the information about the logarithm of the odds ratio, the sum of (dp' / d log-odds)^2 / (p' (1 -
     p')), is at least 5 as well. Groups with clustered rows are left out: the variance takes rows as independent.
@@ -72,7 +72,7 @@ def _test_sums(groups: CellGroups) -> Floats:
 
 
 def _skewed_p_values(z: Floats, skewness: Floats) -> Floats:
-    """The two-sided p-values of standardised sums, by the gamma distribution of their skewness."""
+    """Two-sided p-values of standardised sums, from the gamma distribution of the same skewness."""
     even = np.abs(skewness) < EVEN
     shape = 4 / np.where(even, 1.0, skewness) ** 2
     tail = _kernel.gamma_tails(shape, shape + np.sqrt(shape) * np.copysign(1.0, skewness) * z)

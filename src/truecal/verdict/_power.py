@@ -1,4 +1,4 @@
-"""Power: the errors that the verdict finds in so many rows, and the rows that an error takes."""
+"""Power: the errors that are detectable in a number of rows, and the rows that an error requires."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from truecal.metrics import (
     shift_probabilities,
 )
 
-FIFTH = 0.2  # of the information: the range of scores that errors confined to some of them are planned for
-# Which share of the significance a total has in each tail, and that of a fifth: the combination of tests leaves one of
-# them about half of the level, and a scan divides its own among windows. study/plan.py measures the power that follows.
+FIFTH = 0.2  # of the information: the score band of a local error that is planned for
+# The significance over these is the level of each tail, for the total and for a fifth: the combination leaves one test
+# about half of the significance, and a scan divides its share among windows. study/plan.py measures the power.
 TOTAL_TAILS, FIFTH_TAILS = 4, 148
-LARGEST_LOG_RATIO = math.log(1e6)  # the largest log-factor that is looked for
+LARGEST_LOG_RATIO = math.log(1e6)  # the largest log odds ratio that is searched
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,16 +47,17 @@ class OddsShiftPower:
     n: Floats
     q: Floats
     upper: Bools
-    starts: Ints  # where groups begin, and the end
-    v: Floats  # of each group
-    whole: Floats  # the standard deviations that the total must leave, and that of a fifth
+    starts: Ints  # the first cell of each group, and the number of cells
+    v: Floats  # the information of each group
+    whole: Floats  # the standard deviations by which the total must deviate, and that of a fifth
     fifth: Floats
     effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the information
     sampling: Sampling = NO_SAMPLING
 
     @classmethod
     def of(cls, groups: CellGroups, significance: float) -> OddsShiftPower:
-        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
+        """Prepare groups of rows at a significance."""
+        # cells of 7 bits are precise enough: within each, q differs by less than a part in 64
         coarse = groups.coarse.coarsen(7)
         design = Design.of(groups)
         spreads = (None, None) if design is None else (design.total, _find_fifths(groups, design))
@@ -69,17 +70,17 @@ class OddsShiftPower:
         return cls(n, cells.q, cells.upper, coarse.starts, v, whole, fifth, (one, other), cells.sampling)
 
     def resized(self, rows: float) -> OddsShiftPower:
-        """The same scores of one group in another number of rows."""
+        """Return the same scores of one group in another number of rows."""
         scale = rows / float(self.n.sum())
         return replace(self, n=self.n * scale, v=self.v * scale)
 
     def moved(self, tolerance: Tolerance, *, up: bool) -> OddsShiftPower:
-        """The same with predictions raised or lowered by a tolerance, where errors beyond it begin."""
+        """Return the same groups with predictions raised or lowered by a tolerance, beyond which errors count."""
         q = shift_probabilities(self.q, self.upper, self.sampling, tolerance, up)
         return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
 
     def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
-        """The minimum detectable odds ratios beyond a tolerance (80% power).
+        """Return the minimum detectable odds ratios beyond a tolerance (80% power).
 
         They are: on all predictions, in both directions; on a fifth of the information, up; and down. Nothing is
         detectable, and 1 is returned, if the tolerance moves every prediction to 0 or to 1.
@@ -96,16 +97,16 @@ class OddsShiftPower:
         return np.maximum(up, down), fifths[0], fifths[1]
 
     def expected(self, log_factor: Floats) -> Floats:
-        """The positives expected with all odds multiplied by a factor."""
+        """Return the expected positives of each group if all odds are multiplied by an odds ratio."""
         positives = self.n * np.where(self.upper, 1 - self.q, self.q)
         return np.asarray(np.add.reduceat(positives, self.starts[:-1]) + self._change(log_factor)[0])
 
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
-        """The minimum odds ratio, on all predictions or on a fifth of the information, detected with this power.
+        """Return the minimum odds ratio, on all predictions or on a fifth of the information, detected with this power.
 
         It holds for every sign of the logarithm in `signs`; infinite above a million.
         """
-        share, threshold, effect = self._look(fifth)
+        share, threshold, effect = self._choose_scope(fifth)
         reach = math.sqrt(share) / np.sqrt(effect)
         wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
         if not self.sampling.noisy:
@@ -123,31 +124,31 @@ class OddsShiftPower:
         return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
-        """The fewest rows of one group's scores in which a factor is found with this probability."""
-        share, threshold, effect = self._look(fifth)
+        """Return the fewest rows of one group's scores in which an odds ratio is detected with this power."""
+        share, threshold, effect = self._choose_scope(fifth)
         change, spread = (float(values[0]) for values in self._change(np.full(1, log_factor)))
         z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
 
-    def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
-        """The share of the information that is looked at, how many standard deviations it must leave, and its design
-        effect."""
+    def _choose_scope(self, fifth: bool) -> tuple[float, Floats, Floats]:
+        """The share of the information that is tested, the standard deviations by which it must deviate, and its
+        design effect."""
         return (FIFTH, self.fifth, self.effects[1]) if fifth else (1.0, self.whole, self.effects[0])
 
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
-        """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
+        """The change of the total by an odds ratio, and its variance then. Sampling by label changes no odds ratio."""
         if self.sampling.noisy:
-            change, spread = self._change_flipped(log_factor)
+            change, spread = self._change_noisy(log_factor)
         else:
             change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
         return change, np.maximum(spread, 1e-300)
 
-    def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
-        """The same where the odds are those of predictions whose labels may be flipped."""
+    def _change_noisy(self, log_factor: Floats) -> tuple[Floats, Floats]:
+        """The same with label noise: the odds ratio acts on the predictions, before labels are flipped."""
         q = np.where(self.upper, 1 - self.q, self.q)
         p = self.sampling.to_population(q)
-        grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
-        moved = self.sampling.to_sampled(grown / (1 - p + grown))
+        numerator = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
+        moved = self.sampling.to_sampled(numerator / (1 - p + numerator))
         change, spread = (
             np.add.reduceat(self.n * column, self.starts[:-1]) for column in (moved - q, moved * (1 - moved))
         )
@@ -155,7 +156,7 @@ class OddsShiftPower:
 
 
 def _find_limits(spread: Spread | None, level: float, groups: int) -> tuple[Floats, Floats]:
-    """How many standard deviations a total of each group must leave to be found at a level, and its design effect."""
+    """The standard deviations by which each group's total must deviate at a level, and its design effect."""
     if spread is None:
         return np.full(groups, normal_quantile(level)), np.ones(groups)
     limits = np.array([normal_quantile(tail) for tail in spread.tails(level).tolist()])
@@ -179,23 +180,23 @@ def _find_fifths(groups: CellGroups, design: Design) -> Spread:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many rows the verdict needs to find an error, and what it finds in so many.
+    """The rows that the verdict requires to detect an error, and the errors detectable in them.
 
     Parameters
     ----------
     prediction, information : float
-        The mean prediction p, and the mean of p (1 - p): what a row tells.
+        The mean prediction p, and the mean information of a row, p (1 - p).
     significance, power : float
-        The level of the verdict, and the probability with which it must find the error.
+        The level of the verdict, and the probability with which it must detect the error.
     factor, ratio : float or None
-        The error to find: a factor on all odds, and the positives it makes over those predicted. None where rows were
-        given.
+        The error to detect: a common odds ratio, and the observed over expected positives (O/E) that it causes. None if
+        rows were given.
     rows, fifth_rows : int, int or None
-        The rows it takes, or those given; and the rows it takes where the factor is on the odds of a fifth of the
-        information alone, some range of neighbouring predictions.
+        The rows required, or those given; and the rows required if the odds ratio applies only to a score band with a
+        fifth of the information.
     above, below : float
-        What `rows` rows find: all odds multiplied by `above` or more, and divided by `below` or more. Infinite where
-        nothing is found.
+        The errors detectable in `rows` rows: all odds multiplied by `above` or more, or divided by `below` or more.
+        Infinite if nothing is detectable.
     fifth_above, fifth_below : float
         The same for an error that is confined to a fifth of the information.
 
@@ -230,19 +231,19 @@ def plan(
     power: float = POWER,
     significance: float = 0.05,
 ) -> Plan:
-    """Plan how many rows the verdict needs to find an error, or say what it finds in a number of rows.
+    """Compute the rows that the verdict requires to detect an error, or the errors detectable in a number of rows.
 
-    The error is on all odds at once, the kind that a change of prevalence makes, or confined to a fifth of the
-    information. Rows are taken as independent.
+    The error is a common odds ratio, as a change of prevalence causes, or one confined to a fifth of the information.
+    Rows are taken as independent.
 
     Parameters
     ----------
     y_prob : float or array
-        One probability that is predicted for every row, such as the prevalence, or a sample of predictions as they
-        will come. Predictions that differ tell less a row than their mean says.
+        One probability that is predicted for every row, such as the prevalence, or a sample of typical predictions.
+        Predictions that vary carry less information per row than their mean.
     factor, ratio, rows
-        One of the three: the factor on the odds that must be found, or the positives over those predicted, below 1
-        where predictions are too high; or the rows that there will be.
+        One of the three: the common odds ratio to detect; or O/E, below 1 if predictions are too high; or the number
+        of rows.
     power : float
         The required probability that the verdict is "miscalibrated".
     significance : float
@@ -251,7 +252,7 @@ def plan(
     Examples
     --------
     >>> import truecal
-    >>> truecal.plan(0.01, ratio=1.2).rows  # 1.2 % where 1 % is predicted
+    >>> truecal.plan(0.01, ratio=1.2).rows  # 1.2% positives if 1% are predicted
     24753
     >>> round(truecal.plan(0.01, rows=100_000).above, 2)
     1.1
@@ -281,9 +282,10 @@ def plan(
 def required_rows(
     cells: CellSums, factor: float, significance: float, tolerance: Tolerance | None = None
 ) -> int | None:
-    """The rows of such predictions in which the verdict surely finds a factor on all odds, up as well as down; None if
-    no number is enough. Samples differ in what their rows tell: twice the standard error of it is added, and the number
-    is rounded up to two digits.
+    """Return the rows of such predictions in which the verdict detects a common odds ratio in both directions.
+
+    None if no number is enough. Samples differ in the information of their rows: twice its standard error is added, and
+    the number is rounded up to two digits.
 
     Examples
     --------
@@ -309,7 +311,7 @@ def _expected_positives(row: OddsShiftPower, log_factor: float = 0.0) -> float:
 
 
 def _read_change(name: str, given: Any) -> float:
-    """A factor or a ratio as a plain number."""
+    """An odds ratio or O/E as a plain number."""
     if not is_number(given) or not 1e-300 <= float(given) <= 1e300 or given == 1:
         raise ValueError(f"{option(name)} must be above 0 and not 1, from 1e-300 to 1e300; it is {given!r}.")
     return float(given)
@@ -333,7 +335,7 @@ def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
 
 
 def _solve_odds_ratio(row: OddsShiftPower, ratio: float) -> float:
-    """The factor on all odds that multiplies the positives expected by a ratio."""
+    """The common odds ratio that multiplies the expected positives by a ratio."""
     sign, wanted = 1 if ratio > 1 else -1, ratio * _expected_positives(row)
     log_ratio = math.inf
     if ratio != 1:
@@ -347,7 +349,7 @@ def _solve_odds_ratio(row: OddsShiftPower, ratio: float) -> float:
 
 
 def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:
-    """The log-factors from which on nothing is missed, of so many groups at once; infinite beyond the largest."""
+    """The log odds ratio of each group from which on nothing is missed; infinite beyond the largest."""
     never = missed(np.full(size, LARGEST_LOG_RATIO))
     low, high = np.zeros(size), np.ones(size)
     while (more := ~never & (high < LARGEST_LOG_RATIO) & missed(high)).any():
@@ -369,12 +371,12 @@ def detectable_rates(
 ) -> tuple[Floats, Floats]:
     """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
 
-    NaN if there is none. `spread` says how far clusters spread the positives of each bin.
+    NaN if there is none. `spread` has the design effects of bins of clustered rows.
 
     Examples
     --------
     >>> from truecal.verdict import detectable_rates
-    >>> below, above = detectable_rates(1000, 0.1)  # a bin of 1,000 rows that are predicted at 10 %
+    >>> below, above = detectable_rates(1000, 0.1)  # a bin of 1,000 rows with a predicted rate of 10%
     >>> round(float(below), 3), round(float(above), 3)
     (0.075, 0.128)
     """

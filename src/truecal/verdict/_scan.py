@@ -1,4 +1,4 @@
-"""Scans of the scores for ranges whose number of positives is off."""
+"""Scan tests: score windows of every size whose number of positives deviates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from truecal.metrics import Design
 from truecal.verdict._combine import HIGHEST_P, as_cauchy, from_cauchy
 from truecal.verdict._component import GroupData
 
-# Windows overlap and levels repeat each other: without this factor on its p-value a scan at 5 % rejects 6 to 8 % of
+# Windows overlap and levels are correlated: without this factor on its p-value a scan at 5% rejects 6 to 8% of
 # calibrated models.
 OVERLAP = 1.2
 # The degrees of freedom that a window of clustered rows needs. The p-values of smaller ones are hardly ever small, and
-# the Cauchy mean would count them as evidence for the model.
+# the Cauchy mean would count them in favour of the model.
 FREEDOM = 30.0
 # The fewest rows of a window of the scan by rows, and an eighth of the N^(2/3) rows of a window of Local TCE: narrower
 # errors are left to the sum over all windows (`SpreadTest`).
@@ -27,10 +27,10 @@ EIGHTH = 8
 
 @dataclass(frozen=True, slots=True)
 class ScanTest:
-    """Test ranges of scores of every size by the number of their positives.
+    """Test score windows of every size by their number of positives.
 
-    Level L = 0, 1, ... cuts the information V, or the rows, into 2^(L + 1) equal parts at the ends of cells. Each two
-    neighbouring parts are a window, tested by the two-sided mid-p-value of its Poisson-binomial number of positives.
+    Level L = 0, 1, ... cuts the information V, or the rows, into 2^(L + 1) equal pieces at the ends of cells. Each two
+    neighbouring pieces are a window, tested by the two-sided mid-p-value of its Poisson-binomial number of positives.
     Level 0 is all rows. The p-values are combined by their Cauchy mean within a level, then over levels, and multiplied
     by 1.2, because windows overlap.
 
@@ -46,7 +46,7 @@ class ScanTest:
     name, title, statistic, looks_for
         See `ComponentTest`.
     by : "information" or "rows"
-        Of which windows of one level have equal shares.
+        The quantity that windows of one level share equally.
     """
 
     name: str
@@ -64,12 +64,12 @@ class ScanTest:
     def p_values(self, data: GroupData) -> Floats:
         """Return the p-value of each group."""
         cells = data.groups.cells
-        # a window of few clusters is far from normal: it must tell as much as the smallest one of independent rows
+        # a sum over few clusters is far from normal: a window needs the effective information of independent rows
         if self.by == "information":
             return _scan(data, cells.v, data.effect)
         rows = data.groups.add(cells.n)
         least = np.maximum(FEWEST_ROWS, rows ** (2 / 3) / EIGHTH) * data.effect
-        # windows must weigh more than the smallest; of rows they may have just as many
+        # the kernel keeps windows above the smallest sum; of rows exactly the smallest number is enough
         return _scan(data, cells.n.astype(np.float64), np.nextafter(least, 0.0))
 
 
@@ -92,14 +92,14 @@ SCAN_ROWS = ScanTest(
 
 
 def _scan(data: GroupData, column: Floats, smallest: Floats) -> Floats:
-    """Combine the windows whose sum of a column exceeds the smallest, and all rows, whose p-values are known."""
+    """Combine the p-values of windows whose sum of a column exceeds the smallest; all rows are the first window."""
     groups, design = data.groups, data.design
     begin, end, first, group = _kernel.cut_levels(column, groups.starts, smallest, True)
     if design is not None:
         begin, end, first, group = _keep_free(design, begin, end, first, group)
     sizes = np.diff(np.append(first, len(begin)))
     p = _test_windows(data, begin, end, first[_first_levels(group, groups)])
-    # no window may weigh more against the rest than a test at the highest p-value does
+    # in the mean of its level no window may count more for the model than a test at the highest p-value does
     highest = np.repeat(1 - (1 - HIGHEST_P) / sizes, sizes)
     means = np.add.reduceat(as_cauchy(p, highest), first) / sizes
     combined = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
@@ -108,12 +108,12 @@ def _scan(data: GroupData, column: Floats, smallest: Floats) -> Floats:
 
 
 def _first_levels(group: Ints, groups: CellGroups) -> Ints:
-    """The first level of each group: all its rows."""
+    """The index of the first level of each group, which holds all its rows."""
     return np.searchsorted(group, np.arange(len(groups)))
 
 
 def _test_windows(data: GroupData, begin: Ints, end: Ints, wholes: Ints) -> Floats:
-    """The p-values of windows, of which the wholes are all rows of a group."""
+    """The p-values of windows; those at `wholes` hold all rows of a group and are known already."""
     rest = np.ones(len(begin), dtype=np.bool_)
     rest[wholes] = False
     p = np.empty(len(begin))
@@ -122,7 +122,7 @@ def _test_windows(data: GroupData, begin: Ints, end: Ints, wholes: Ints) -> Floa
 
 
 def _keep_free(design: Design, begin: Ints, end: Ints, first: Ints, group: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Windows, and the first one and the group of each level, without those of few degrees of freedom; wholes stay."""
+    """Drop windows with few degrees of freedom, except those of all rows; return windows and levels as before."""
     level = np.repeat(np.arange(len(first)), np.diff(first, append=len(begin)))
     kept = design.known_spread(begin, end).freedom >= FREEDOM
     kept[first[np.flatnonzero(np.diff(group, prepend=-1))]] = True

@@ -1,4 +1,4 @@
-"""Many small errors, of which none stands out."""
+"""The component test of many small errors of which none stands out."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from truecal.data import Bools, CellGroups, Floats
 from truecal.verdict._combine import HIGHEST_P, as_cauchy, from_cauchy
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
-# The least information of a part whose squared error is summed: smaller ones have so few likely outcomes that three
+# The least information of a piece whose squared error is summed: smaller ones have so few likely outcomes that three
 # moments do not describe their squares.
 SMALLEST = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadTest:
-    """Test whether the numbers of positives of many parts of the scores vary more than they should.
+    """Test whether the numbers of positives in many score windows vary more than if calibrated.
 
-    At each level of the scan by information (`ScanTest`), with k positives in a part of information v, the statistic is
-    the sum of (k - E k)^2 / v over the parts with v >= 4. Its p-value is the upper tail of the gamma distribution with
-    the same mean, variance and skewness. Levels are combined by the Cauchy mean of their p-values.
+    At each level of the scan by information (`ScanTest`), with k positives in a piece of information v, the statistic
+    is the sum of (k - E k)^2 / v over the pieces with v >= 4. Its p-value is the upper tail of the gamma distribution
+    with the same mean, variance and skewness. Levels are combined by the Cauchy mean of their p-values.
 
     It has power against many small errors of which none stands out. Against these it is very small, so that half the
     weight of the other tests is enough.

@@ -1,4 +1,4 @@
-"""The total number of positives against the sum of the predictions."""
+"""The component test of the total number of positives."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TotalTest:
     unequal probabilities. The p-value is the two-sided mid-p-value of X: outcomes less likely than the one observed
     count in full, the observed one by half.
 
-    With a tolerance the predictions are off if X is larger than with every p raised by it, or smaller than with every p
-    lowered: the p-value is twice the smaller of P(X >= k) with raised and P(X <= k) with lowered predictions.
+    With a tolerance the predictions are rejected if X is too large for every p raised by it, or too small for every p
+    lowered by it: the p-value is twice the smaller of P(X >= k) with raised and P(X <= k) with lowered predictions.
 
     Rows in clusters: the tails allow for the design effect of all rows (`truecal.metrics.Design`).
     """

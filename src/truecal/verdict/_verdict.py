@@ -1,4 +1,4 @@
-"""The verdict on a model: the status with its p-value, what it was computed from, and what was detectable."""
+"""The verdict on a model: its status and p-value, the component tests, and the detectable errors."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Verdict:
         return words.summarize_verdict(self)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the verdict in sentences: the summary, the evidence, what was detectable, and remarks."""
+        """Return the verdict in sentences: the summary, the tests, the detectable errors, and remarks."""
         from truecal import words
 
         return words.describe_verdict(self)

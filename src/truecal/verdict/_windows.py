@@ -1,4 +1,4 @@
-"""The worst window of scores, with a tolerance."""
+"""The component test of single score windows, used with a tolerance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from truecal.verdict._component import GroupData
 
 @dataclass(frozen=True, slots=True)
 class WindowsTest:
-    """Test the windows of Local TCE, where predictions may be off by a tolerance.
+    """Test the windows of Local TCE if predictions may deviate by a tolerance.
 
     Each window of the first grid is tested twice: against the predictions raised by the tolerance for too many
     positives, and lowered for too few. The p-value is the smallest of all windows, adjusted by Holm's procedure.
