@@ -127,3 +127,12 @@ def test_segments_weight_values_and_no_verdict(need):
     plain = truecal.segments(truecal.read(table, label="y", score="p", by="country"))
     assert weighted.p_value.tolist() == plain.p_value.tolist()
     assert (weighted.value > plain.value).all()  # what is wrong weighs ten times as much
+
+
+def test_the_curve_of_many_scores_leaves_weights_out():
+    """More than 20,000 distinct scores are put into cells for the band, which have no weights."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 9, 30_000)
+    y, weight = rng.random(30_000) < p, rng.random(30_000) + 0.5
+    weighted = truecal.evaluate(y, p, ["ece"], importance_weight=weight, null_draws=5, random_state=0)
+    assert weighted.curve == truecal.evaluate(y, p, ["ece"], null_draws=5, random_state=0).curve

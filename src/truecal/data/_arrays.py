@@ -340,12 +340,14 @@ class Classes:
         return cls(tuple(names), target, matrix, chosen)
 
     def top(self) -> tuple[Bools, AnyArray]:
-        """Whether the most probable class of each row is the right one, and its probability."""
+        """Return whether the most probable class of each row is correct, and its probability."""
         return self.target == self.chosen, self.probabilities[np.arange(len(self.chosen)), self.chosen]
 
     def columns(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Bools, AnyArray]]:
-        """The labels and scores of each class against the rest, or of some of them. Columns are read some at a time,
-        each row's share of them in one piece of memory."""
+        """Yield the labels and scores of each class against the rest, or of some of the classes.
+
+        Several columns are read together, since those of a row are neighbours in memory.
+        """
         last = len(self.names) if last is None else last
         for begin in range(first, last, COLUMNS_AT_ONCE):
             block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + COLUMNS_AT_ONCE, last)].T)
@@ -399,6 +401,7 @@ def _find_classes(y_true: Any, names: Sequence[Any], size: int) -> NDArray[np.in
 
 
 def read_column(values: Any, name: str) -> AnyArray:
+    """Read a single column of any type."""
     array = to_numpy(values, name)
     if array.ndim == 0:
         raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
@@ -445,6 +448,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
 
 
 def objects_to_floats(array: AnyArray, name: str) -> AnyArray:
+    """Convert a column of Python objects to floats; raise an error unless they are numbers."""
     _check_missing(array, name)
     for position, value in enumerate(array):
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
@@ -507,9 +511,11 @@ def _list_classes(array: AnyArray) -> str:
 
 
 def show(array: AnyArray, position: int) -> str:
+    """Return a value of an array as an error message shows it."""
     return repr(array[position].item()) if len(array) else "nothing"
 
 
 def count(bad: AnyArray) -> str:
+    """Return how many values are bad, for an error message: "3 of 5000 values are"."""
     count = int(np.count_nonzero(bad))
     return f"{count} of {bad.size} values {'is' if count == 1 else 'are'}"

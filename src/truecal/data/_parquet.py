@@ -106,7 +106,7 @@ def read_settings(path: PathLike) -> dict[str, Any]:
 
 
 def is_observations_file(path: PathLike) -> bool:
-    """Whether `Observations.save` wrote a file, judged by its last bytes."""
+    """Return whether `Observations.save` wrote a file, by its last bytes."""
     with name_place(path), open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))

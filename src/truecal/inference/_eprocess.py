@@ -238,8 +238,10 @@ def weigh_start(period: int) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """The evidence of a series after some periods: log A of each bet, the sum of the periods' design effects, and a
-    sample of the clusters."""
+    """The evidence of a series after some periods.
+
+    It holds log A of each bet, the sum of the periods' design effects, and a sample of the clusters.
+    """
 
     count: int
     log_a: Floats

@@ -169,9 +169,9 @@ class BoundedIsotonic:
     Notes
     -----
     "auto" scans from the lowest score up and from the highest down, and takes the bins with the smaller squared error.
-    A score is heavy if it holds n_min rows, and two or more. A bin goes beyond n_max only where a single score does. A
-    heavy score joins others only where rates fall, so bins beside it can hold fewer than n_min rows. Where no score is
-    heavy, n_max >= 2 n_min and no score has more than n_max - 2 n_min + 2 rows, every bin holds n_min to n_max rows.
+    A score is heavy if it holds n_min rows, and two or more. A bin goes beyond n_max only if a single score does. A
+    heavy score joins others only if rates fall, so bins beside it can hold fewer than n_min rows. If no score is heavy,
+    and n_max >= 2 n_min, and no score has more than n_max - 2 n_min + 2 rows, then every bin holds n_min to n_max rows.
 
     "paper" scans up. Every bin holds at least n_min rows, and with large ties more than n_max.
 

@@ -19,8 +19,9 @@ from truecal.metrics._metric import Metric, PointwiseTest
 
 
 def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
-    """Return the lowest and the highest value of a test-based metric on bins of whole cells, wherever in its cell each
-    score lies.
+    """Return the lowest and the highest possible value of a test-based metric on bins of whole cells.
+
+    They hold wherever in its cell each score lies.
 
     Parameters
     ----------

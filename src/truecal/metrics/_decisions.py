@@ -361,8 +361,7 @@ def find_safe_cuts(
     tolerance: Tolerance | float | None,
     sampling: Sampling = NO_SAMPLING,
 ) -> tuple[Floats, Floats]:
-    """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected, under a
-    tolerance."""
+    """Return cuts, with a tolerance, within which p is surely accepted, and outside which it is surely rejected."""
     if not isinstance(significance, np.ndarray):
         check_significance(significance)
     tolerance = as_tolerance(tolerance)

@@ -66,8 +66,9 @@ def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
-    """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method. NaN, which does
-    not count, stays.
+    """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method.
+
+    NaN is not counted, and stays.
 
     Examples
     --------

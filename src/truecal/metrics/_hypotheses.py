@@ -99,8 +99,9 @@ def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class MidP(Continuous):
-    """The mid-p version: twice the smaller tail, with the observed outcome counted half. Less conservative than
-    the exact test.
+    """The mid-p test: twice the smaller tail, with the observed outcome counted half.
+
+    It is less conservative than the exact test.
 
     Examples
     --------

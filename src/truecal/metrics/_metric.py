@@ -346,7 +346,7 @@ class WindowTest:
         return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
-        """The test and its level."""
+        """Return the test and its level in words."""
         return f"Poisson-binomial test at {self.significance:g}"
 
     def like(self, other: RejectionTest) -> WindowTest:

@@ -53,7 +53,7 @@ class Curve(JsonMixin):
     def with_band(cls, tally: Tally, draws: Draws) -> Curve:
         """The curve of a tally, with the band of labels that are drawn from its predictions."""
         if len(tally) > MOST:
-            tally = GridTally.of(tally, BITS).tally
+            tally = GridTally.of(tally.unweighted, BITS).tally  # weights do not move the curve
         ranked = RankIndex(tally)
         places, labels = _choose_places(ranked), Labels.of(tally, tally.score)
 

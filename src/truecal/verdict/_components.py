@@ -77,8 +77,10 @@ def compute_p_values(data: GroupData) -> dict[str, Floats]:
 
 
 def combine_groups(tests: Mapping[str, Floats], tolerance: Tolerance | None) -> Floats:
-    """Return the combined p-value of each group: by the Cauchy combination test; by the Bonferroni correction
-    if there is a tolerance, when there are only two tests."""
+    """Return the combined p-value of each group, by the Cauchy combination test.
+
+    With a tolerance there are only two tests, and they are combined by the Bonferroni correction.
+    """
     p = np.stack(list(tests.values()))
     if tolerance is not None:
         return combine_bonferroni(p)
