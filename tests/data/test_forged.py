@@ -64,7 +64,7 @@ def forge(data: bytes) -> bytes:
 def try_forged(folder, seed, cases):
     """How many forged files were read and how many refused; anything else is raised."""
     draw, path, counts = random.Random(seed), folder / "forged.parquet", {"read": 0, "refused": 0}
-    files = [parquet._encode(observations) for observations in originals()]
+    files = [parquet._encode_observations(observations) for observations in originals()]
     for i in range(cases):
         path.write_bytes(forge(mutate(files[i % len(files)], draw)))
         try:

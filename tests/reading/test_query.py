@@ -183,7 +183,7 @@ def test_times_are_cut_into_windows(make, columns):
     assert list(hours)[1] == (datetime(2026, 11, 16, 1),)
     gridded = truecal.read(frame, **COLUMNS, time="time", every="1w", limits=Limits(grid=5)).parts
     assert gridded[(date(2026, 11, 16),)].n.tolist() == GridTally.of(Tally.from_arrays(y, p), 5).n.tolist()
-    with pytest.raises(TypeError, match="`month` must hold dates or times to be cut into windows of '1d'"):
+    with pytest.raises(TypeError, match="`month` must hold dates or times to be cut into periods of '1d'"):
         truecal.read(frame, **COLUMNS, time="month")
 
 

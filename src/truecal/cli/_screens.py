@@ -60,7 +60,8 @@ def format_results(
         parts += [_bins(model, result, terminal, many=many) for model, result in results.items()]
     if following:
         line = f"Next: {', '.join(following)}"
-        parts.append(line if len(line) < terminal.width else "\n  ".join(["Next:", *following]))
+        apart = (terminal.wrap(command, "    ", "  ") for command in following)
+        parts.append(line if len(line) < terminal.width else "\n".join(["Next:", *apart]))
     return "\n\n".join(parts)
 
 

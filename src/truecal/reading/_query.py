@@ -207,7 +207,7 @@ class Query:
                 raise TypeError(
                     f"`{name}` must hold dates or times to be cut into periods of {every!r}; it holds {schema[name]}."
                     f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
-                    f"{option('every=None')} each of its values is a window."
+                    f"{option('every=None')} each of its values is a period."
                 )
 
     def _check_scores(self, names: Sequence[str]) -> None:
