@@ -70,6 +70,7 @@ ALIASES = {
     "Sequence[str]": "sequence of str",
     "Any": "any",
 }
+PLAIN = (bool, float, int)  # types that are shown by their names
 Given = TypeVar("Given")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -222,13 +223,13 @@ LEVEL = Interval(0, 1, closed="neither")
 class RowOptions(TypedDict, total=False):
     """What is read of each row; see `truecal.read`."""
 
-    label: Annotated["str | None", Option(
+    label: Annotated[str | None, Option(
         "The column of labels: 0 and 1 or booleans, or any two values with `pos_label`. With `multiclass`, the class "
         "of each row.",
         constraint=COLUMN, commands=READING, metavar="COLUMN", short="-y",
         help="the column of labels: 0 and 1, or see `pos_label`", more={"": "inferred if left out"},
     )]
-    score: Annotated["str | Sequence[str] | None", Option(
+    score: Annotated[str | Sequence[str] | None, Option(
         'The column of predicted probabilities. With `multiclass`, a column for each class: names, or patterns such as '
         '"p_*".',
         constraint=Columns(), commands=READING, metavar="COLUMN", short="-p",
@@ -244,16 +245,16 @@ class RowOptions(TypedDict, total=False):
             **dict.fromkeys(("slices", "recalibrate"), "inferred if left out"),
         },
     )]
-    pos_label: Annotated["Any", Option(
+    pos_label: Annotated[Any, Option(
         "The positive label, if labels are not 0 and 1. Every other label counts as negative.",
         commands=READING, metavar="VALUE", help="the positive label; every other label counts as negative",
     )]
-    missing: Annotated["Missing", Option(
+    missing: Annotated[Missing, Option(
         "What to do with rows whose label, score, time or cluster is null or NaN. `row_counts` counts the dropped "
         "rows.",
         "raise", OneOf(("raise", "drop")),
     )]
-    format: Annotated["str | None", Option(
+    format: Annotated[str | None, Option(
         "The format of files whose names do not tell it.", constraint=OneOf(FORMATS), commands=READING,
         group="data",
     )]
@@ -261,13 +262,13 @@ class RowOptions(TypedDict, total=False):
         "How rows were sampled and labelled: which shares of negatives and of positives are in the data, how often "
         "labels are wrong, and which share of positives is known so far. Estimates are of the population.",
     )]
-    cluster: Annotated["str | None", Option(
+    cluster: Annotated[str | None, Option(
         "The column of the customer, patient or document that a row belongs to. Tests and intervals then account for "
         "rows that belong together; without it rows are taken as independent.",
         constraint=COLUMN, commands=READING, metavar="COLUMN",
         help="customers, patients or documents whose rows belong together; without it rows are taken as independent",
     )]
-    score_scale: Annotated["ScoreScale", Option(
+    score_scale: Annotated[ScoreScale, Option(
         "What the scores are: probabilities in [0, 1], percentages in [0, 100], or logits.",
         "probability", OneOf(SCALES),
     )]
@@ -276,13 +277,13 @@ class RowOptions(TypedDict, total=False):
 class ModelOptions(RowOptions, total=False):
     """What is read of each row of one or more models; see `truecal.read_models`."""
 
-    by: Annotated["str | Sequence[str] | None", Option(
+    by: Annotated[str | Sequence[str] | None, Option(
         "Columns whose values make segments. For `Observations`, the columns to keep; all by default.",
         constraint=Columns(), commands="evaluate segments monitor recalibrate report plot tally check",
         metavar="COLUMN", help="columns whose values make segments",
         more={"": "commas or repeated", "plot": "for --kind segments; commas or repeated"},
     )]
-    time: Annotated["str | None", Option(
+    time: Annotated[str | None, Option(
         "A column of dates or times, which makes periods of length `every`. It is added to `by` as the last.",
         constraint=COLUMN, commands="drift monitor recalibrate report plot tally", group=TIME, metavar="COLUMN",
         help="the column of dates or times",
@@ -292,7 +293,7 @@ class ModelOptions(RowOptions, total=False):
             "recalibrate": "the map is then validated forward in time",
         },
     )]
-    every: Annotated["str | None", Option(
+    every: Annotated[str | None, Option(
         'The length of periods: "1h", "1d", "1w" (from Monday), "1mo", "1q" or "1y". With None each distinct value, of '
         "any type, is a period. Times with a zone are taken in UTC; DuckDB and Spark take their session's zone.",
         "1d", OneOf((*WINDOWS, None)), "drift monitor report plot tally recalibrate", TIME,
@@ -302,13 +303,13 @@ class ModelOptions(RowOptions, total=False):
             **dict.fromkeys(("tally", "recalibrate"), "default 1d"),
         },
     )]
-    baseline: Annotated["Any", Option(
+    baseline: Annotated[Any, Option(
         "The scores of the last release for the same rows: another column, or a dataframe or files with columns of the "
         "same names, whose rows are matched by `on`.",
         commands="check", group="baseline", metavar="COLUMN|FILE",
         help="another score column, a file of the same rows, or a saved result",
     )]
-    on: Annotated["str | Sequence[str]", Option(
+    on: Annotated[str | Sequence[str], Option(
         "The columns that match the rows of `baseline`, if that is other data.", (), Columns(), "check", "baseline",
         "COLUMN", help="the columns that match the rows of the file",
     )]
@@ -316,11 +317,11 @@ class ModelOptions(RowOptions, total=False):
         "For data larger than memory, or in an engine outside of this process. `Limits(grid=13)` groups scores into "
         "cells of 13 significant bits.",
     )]
-    count: Annotated["str | None", Option(
+    count: Annotated[str | None, Option(
         "A column of whole numbers: how many rows a row stands for. Rows of 0 are dropped.",
         constraint=COLUMN, commands=WEIGHTED, metavar="COLUMN", help="how many rows each row stands for",
     )]
-    importance_weight: Annotated["str | None", Option(
+    importance_weight: Annotated[str | None, Option(
         "A column of weights above 0 that depend on features alone. Metrics are weighted by them, and no test is.",
         constraint=COLUMN, commands=WEIGHTED, metavar="COLUMN",
         help="weights that depend on features alone; metrics are weighted by them, and no test is",
@@ -330,14 +331,14 @@ class ModelOptions(RowOptions, total=False):
 class DataOptions(ModelOptions, total=False):
     """What is read of data; see `truecal.read`."""
 
-    multiclass: Annotated["Multiclass", Option(
+    multiclass: Annotated[Multiclass, Option(
         'What to read of several classes. "top-label": the most probable one, the first of equals, and whether it is '
         'the true one. "classwise": that, and each class against the rest, as `ClassObservations`.',
         constraint=OneOf(("top-label", "classwise")), commands=CLASSES,
         help="what is evaluated of several classes: the most probable one, or each against the rest as well",
         more={"": "inferred where labels name the columns of `score`"},
     )]
-    labels: Annotated["Sequence[Any] | None", Option(
+    labels: Annotated[Sequence[Any] | None, Option(
         "The classes, in the order of the columns. By default a column goes by its name, or by what is left of it "
         "without something that all begin or end with: p_cat is the column of cat.",
         commands=CLASSES, metavar="NAMES",
@@ -348,12 +349,12 @@ class DataOptions(ModelOptions, total=False):
 class PairOptions(TypedDict, total=False):
     """What is said of the rows of two models that are arrays; see `truecal.compare`."""
 
-    pos_label: Annotated["Any", Option("The positive label, if labels are not 0 and 1.")]
+    pos_label: Annotated[Any, Option("The positive label, if labels are not 0 and 1.")]
     sampling: Annotated["Sampling | None", Option(
         "How rows were sampled and labelled. Its `label_delay` is an array of shares, one for each row. Tests account "
         "for it; estimates are of the population.",
     )]
-    cluster: Annotated["Any", Option(
+    cluster: Annotated[Any, Option(
         "The customer, patient or document of each row, of any type. Tests and intervals then account for rows that "
         "belong together; without it rows are taken as independent.",
     )]
@@ -362,24 +363,24 @@ class PairOptions(TypedDict, total=False):
 class WeightedOptions(PairOptions, total=False):
     """What is said of rows that are arrays; see `truecal.recalibrate`."""
 
-    sample_weight: Annotated["Any", Option("An array of whole numbers: how often each row was seen.")]
+    sample_weight: Annotated[Any, Option("An array of whole numbers: how often each row was seen.")]
 
 
 class ArrayOptions(WeightedOptions, total=False):
     """What is said of rows that are arrays, of one or more classes; see `truecal.evaluate`."""
 
-    multiclass: Annotated["Multiclass", Option(
+    multiclass: Annotated[Multiclass, Option(
         "Of several classes the most probable one is evaluated; positives are the rows of which it is the true one. "
         'Two columns need this option. With "classwise" each class is evaluated against the rest as well, as '
         "`evaluate_classes` does it.",
         constraint=OneOf(("top-label", "classwise")),
     )]
-    labels: Annotated["Sequence[Any] | None", Option("The classes, in the order of the columns of `y_prob`.")]
-    missing: Annotated["Missing", Option(
+    labels: Annotated[Sequence[Any] | None, Option("The classes, in the order of the columns of `y_prob`.")]
+    missing: Annotated[Missing, Option(
         "What to do with rows whose label, score or cluster is missing. `row_counts` counts the dropped rows.",
         "raise", OneOf(("raise", "drop")),
     )]
-    importance_weight: Annotated["Any", Option(
+    importance_weight: Annotated[Any, Option(
         "An array of weights above 0 that depend on features alone, such as those of a survey. Metrics are weighted by "
         "them; the verdict and its tests are not.",
     )]
@@ -388,18 +389,18 @@ class ArrayOptions(WeightedOptions, total=False):
 class SamplingOptions(TypedDict, total=False):
     """How rows were sampled and labelled; see `truecal.Sampling`."""
 
-    negative_rate: Annotated["float", Option(
+    negative_rate: Annotated[float, Option(
         "The share of negatives that is in the data.", 1.0, SHARE, READING, metavar="SHARE",
         help="the share of negatives that is in the data, if they were sampled; estimates are then of the population",
     )]
-    positive_rate: Annotated["float", Option(
+    positive_rate: Annotated[float, Option(
         "The share of positives that is in the data.", 1.0, SHARE, READING, metavar="SHARE"
     )]
-    label_noise: Annotated["tuple[float, float]", Option(
+    label_noise: Annotated[tuple[float, float], Option(
         "The false-positive and the false-negative rate of the labels.", (0.0, 0.0), None, READING, metavar="FP,FN",
         help="the false-positive and the false-negative rate of the labels: 0.01,0.02",
     )]
-    label_delay: Annotated["Any", Option(
+    label_delay: Annotated[Any, Option(
         "The share of positives that are known so far, if labels are still coming.",
         commands=WEIGHTED, metavar="COLUMN[:TABLE]",
         help="if labels are still coming: a column of ages and the shares of positives known by then, "
@@ -415,11 +416,11 @@ class LimitOptions(TypedDict, total=False):
         help="group scores into cells of so many significant bits, 2 to 26, with bounds for bins of cells; none never, "
         "auto (default) beyond `limit`",
     )]
-    limit: Annotated["int", Option(
+    limit: Annotated[int, Option(
         "The number of rows up to which scores are exact.", 5_000_000, AtLeast(1), SIZED, LARGE, "ROWS",
         help="with --grid auto, the rows up to which scores are exact; default all",
     )]
-    memory: Annotated["int", Option(
+    memory: Annotated[int, Option(
         "Bytes that rows may take before they are sorted on disk.", 4 << 30, AtLeast(100_000), SIZED, LARGE, "SIZE",
         help="bytes that rows may take before they are sorted on disk; default 4GiB",
     )]
@@ -430,7 +431,7 @@ class TestOptions(TypedDict, total=False):
 
     binning: Annotated["BinningLike", Option("Takes the place of PAVA-BC in the named metrics.")]
     test: Annotated["Test | None", Option("The test of each bin in test-based metrics and in tables of bins.")]
-    significance: Annotated["float", Option(
+    significance: Annotated[float, Option(
         "The level of the verdict and of each test.", 0.05, LEVEL, "evaluate compare segments drift report plot",
         COMPUTED, "LEVEL",
     )]
@@ -439,11 +440,11 @@ class TestOptions(TypedDict, total=False):
         commands=f"{JUDGING} monitor", group=COMPUTED, metavar="T",
         help="how far predictions may miss, as a probability or as a percentage of each",
     )]
-    threshold: Annotated["float | None", Option(
+    threshold: Annotated[float | None, Option(
         "Evaluate only predictions at or above this decision threshold.", None, PROBABILITY, f"{JUDGING} monitor",
         COMPUTED, "SCORE",
     )]
-    top: Annotated["int | float | None", Option(
+    top: Annotated[int | float | None, Option(
         "Evaluate only the highest predictions: so many (int), or a share of all (float).", None, None, JUDGING,
         COMPUTED, "COUNT", help="evaluate only the top 1000, or the top 0.01 (a share)",
     )]
@@ -451,7 +452,7 @@ class TestOptions(TypedDict, total=False):
         "The seed or generator that labels are simulated with.", group=COMPUTED, metavar="N",
         help="the seed of what is simulated",
     )]
-    threads: Annotated["int | None", Option(
+    threads: Annotated[int | None, Option(
         "How many threads to use; numbers do not depend on it.", None, AtLeast(1), JUDGING, COMPUTED, "N"
     )]
 
@@ -466,20 +467,20 @@ CONFIDENCE = Option("The level of confidence intervals.", 0.95, LEVEL)
 class CompareOptions(TestOptions, total=False):
     """How two models are compared; see `truecal.compare`."""
 
-    resamples: Annotated["int", RESAMPLES]
-    confidence: Annotated["float", CONFIDENCE]
+    resamples: Annotated[int, RESAMPLES]
+    confidence: Annotated[float, CONFIDENCE]
 
 
 class GroupOptions(TestOptions, total=False):
     """How segments are tested; see `truecal.segments`."""
 
-    adjust: Annotated["Adjustment", Option(
+    adjust: Annotated[Adjustment, Option(
         'Adjust p-values for their number: "holm" for any error, "bh" (Benjamini and Hochberg) for the share of '
         "errors, None for not.",
         None, OneOf(("holm", "bh", None)), "segments drift report plot", COMPUTED,
         help="adjust p-values for the number of groups: by Holm (default), Benjamini-Hochberg, or not",
     )]
-    null_draws: Annotated["int", Option(
+    null_draws: Annotated[int, Option(
         "How often labels are simulated from the predictions, for what each metric would be if the model were "
         "calibrated; 0 for none.",
         0, AtLeast(0), "evaluate segments drift report plot check", COMPUTED, "N",
@@ -489,7 +490,7 @@ class GroupOptions(TestOptions, total=False):
 class DriftOptions(GroupOptions, total=False):
     """How periods are tested; see `truecal.drift`."""
 
-    every: Annotated["str | None", Option(
+    every: Annotated[str | None, Option(
         "Longer periods than those that were read.", None, OneOf((*WINDOWS, None))
     )]
     baseline: Annotated["int | str | Observations | None", Option(
@@ -516,27 +517,27 @@ class DriftOptions(GroupOptions, total=False):
 class CheckOptions(GroupOptions, total=False):
     """How rules are held against data; see `truecal.check`."""
 
-    resamples: Annotated["int", RESAMPLES]
+    resamples: Annotated[int, RESAMPLES]
 
 
 class EvaluateOptions(CheckOptions, total=False):
     """How predictions are evaluated; see `truecal.evaluate`."""
 
-    confidence: Annotated["float", CONFIDENCE]
+    confidence: Annotated[float, CONFIDENCE]
 
 
 class SliceOptions(RowOptions, total=False):
     """Where groups are searched for; see `truecal.slices`."""
 
-    columns: Annotated["str | Sequence[str] | None", Option(
+    columns: Annotated[str | Sequence[str] | None, Option(
         "The columns whose values make groups; all others by default.", None, Columns(), "slices", COLUMNS, "COLUMN",
         help="the columns whose values and ranges make groups; commas or repeated; default all others",
     )]
-    pairs: Annotated["bool", Option("Whether pairs of columns are searched, too.", True)]
-    significance: Annotated["float", Option(
+    pairs: Annotated[bool, Option("Whether pairs of columns are searched, too.", True)]
+    significance: Annotated[float, Option(
         "The probability that anything is listed where nothing is off.", 0.05, LEVEL, "slices", COMPUTED, "LEVEL"
     )]
-    min_rows: Annotated["int", Option(
+    min_rows: Annotated[int, Option(
         "The fewest rows of a group that is tested. Scores of exactly 0 or 1 that a label contradicts need no test.",
         50, AtLeast(1), "slices", COMPUTED, "N", help="the fewest rows of a group",
     )]
@@ -553,12 +554,12 @@ class RecalibrateOptions(TypedDict, total=False):
         "auto", OneOf(("auto", *KINDS)), "recalibrate", COMPUTED,
         help="offset, logistic, beta, isotonic or none; default auto, by the likelihood of the rows",
     )]
-    by: Annotated["str | Sequence[str]", Option(
+    by: Annotated[str | Sequence[str], Option(
         "Columns of the observations: each segment gets an offset of its own, shrunk towards the common map. Without "
         "it, validation still looks at each segment that was read: a map that helps overall may harm some.",
         (), Columns(),
     )]
-    folds: Annotated["int", Option(
+    folds: Annotated[int, Option(
         "The number of folds of the cross-validation; 0 for none.", 5, AtLeast(0), "recalibrate", COMPUTED, "N"
     )]
     random_state: Annotated["RandomState", Option(
@@ -570,7 +571,7 @@ class RecalibrateOptions(TypedDict, total=False):
 class MonitorOptions(TypedDict, total=False):
     """How a monitor judges; see `truecal.Monitor`."""
 
-    significance: Annotated["float", Option(
+    significance: Annotated[float, Option(
         "The probability that a model which stays calibrated is ever alarmed of.", 0.05, LEVEL, "monitor", COMPUTED,
         "LEVEL",
     )]
@@ -579,11 +580,11 @@ class MonitorOptions(TypedDict, total=False):
 class PlanOptions(TypedDict, total=False):
     """How many rows it takes; see `truecal.plan`."""
 
-    power: Annotated["float", Option(
+    power: Annotated[float, Option(
         "The required probability that the verdict is \"miscalibrated\".", 0.8, LEVEL, "plan", COMPUTED, "P",
         help="the probability of finding it",
     )]
-    significance: Annotated["float", Option("The level of the verdict.", 0.05, LEVEL, "plan", COMPUTED, "LEVEL")]
+    significance: Annotated[float, Option("The level of the verdict.", 0.05, LEVEL, "plan", COMPUTED, "LEVEL")]
 # fmt: on
 
 
@@ -604,7 +605,8 @@ def find_options(*declared: Any) -> dict[str, Option]:
 def name_type(declared: Any, name: str) -> str:
     """The type of an option as documentation writes it."""
     hint = get_args(declared.__annotations__[name])[0]
-    words = hint.__forward_arg__ if isinstance(hint, ForwardRef) else str(hint)
+    words = hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint.__name__ if hint in PLAIN else str(hint)
+    words = words.replace("collections.abc.", "").replace("typing.", "")
     for alias, meant in ALIASES.items():
         words = words.replace(alias, meant)
     choices = find_options(declared)[name].choices

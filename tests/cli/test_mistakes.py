@@ -238,7 +238,7 @@ def test_near_misses_come_with_the_remedy(folder):
     (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
     told = refused("drift", folder / "days.jsonl", "--time", "day")
     assert (
-        "cast it to a date or a time first, or use it unchanged: with --every none each of its values is a window."
+        "cast it to a date or a time first, or use it unchanged: with --every none each of its values is a period."
         in told
     )
 

@@ -368,7 +368,7 @@ def test_dates_as_text_come_with_the_remedy(need, library):
     }
     module = need(library)
     data = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
-    message = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first, or use it unchanged: with `every=None` each of its values is a window"
+    message = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first, or use it unchanged: with `every=None` each of its values is a period"
     with pytest.raises(TypeError, match=message):
         truecal.read(data, label="y", score="p", time="day")
 

@@ -3,10 +3,10 @@ from truecal.analysis._compare import COMPARED as COMPARED
 from truecal.analysis._compare import compare as compare
 from truecal.analysis._drift import drift as drift
 from truecal.analysis._evaluate import evaluate as evaluate
-from truecal.analysis._evaluate import is_unrestricted as is_unrestricted
-from truecal.analysis._evaluate import raise_for_data as raise_for_data
 from truecal.analysis._groups import find_score_threshold as find_score_threshold
 from truecal.analysis._groups import keep_above as keep_above
+from truecal.analysis._inputs import is_unrestricted as is_unrestricted
+from truecal.analysis._inputs import raise_for_data as raise_for_data
 from truecal.analysis._monitor import Monitor as Monitor
 from truecal.analysis._monitor import MonitorUpdate as MonitorUpdate
 from truecal.analysis._monitor import keep_monitor as keep_monitor

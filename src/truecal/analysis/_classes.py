@@ -10,16 +10,8 @@ import numpy as np
 from truecal._errors import option
 from truecal._options import EvaluateOptions, declare, resolve
 from truecal._threads import map_chunks
-from truecal.analysis._evaluate import (
-    Metrics,
-    choose_region,
-    choose_test,
-    evaluate,
-    find_library,
-    is_unrestricted,
-    name_library,
-    name_outcome,
-)
+from truecal.analysis._evaluate import Metrics, choose_region, evaluate, find_library, name_library, name_outcome
+from truecal.analysis._inputs import choose_test, is_unrestricted
 from truecal.data import CellSums, Classes, ClassObservations, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
 from truecal.verdict import Verdict, judge_all

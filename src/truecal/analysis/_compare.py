@@ -7,12 +7,8 @@ from typing import Any, Unpack
 
 from truecal._errors import option
 from truecal._options import CompareOptions, PairOptions, declare, resolve
-from truecal.analysis._evaluate import (
-    check_region,
-    choose_test,
-    raise_for_data,
-    refuse_grouped,
-)
+from truecal.analysis._evaluate import refuse_grouped
+from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
     CellSums,
     Note,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import option
-from truecal._options import ArrayOptions, EvaluateOptions, Missing, TestOptions, check_given, declare, resolve
+from truecal._options import ArrayOptions, EvaluateOptions, Missing, check_given, declare, resolve
+from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
     MOST_BITS,
     CellSums,
@@ -45,7 +46,6 @@ from truecal.inference import Draws, Interval, NullDistribution, null_distributi
 from truecal.metrics import (
     Adjustment,
     Binning,
-    Binomial,
     Bins,
     BoundedIsotonic,
     Isotonic,
@@ -55,7 +55,6 @@ from truecal.metrics import (
     PointwiseTest,
     RejectionTest,
     Windows,
-    as_tolerance,
     bin_once,
     choose,
     choose_bits,
@@ -262,25 +261,6 @@ def refuse_classes(sampling: Sampling) -> None:
             raise ValueError(f"{option(name)} is about two labels, and must be left out if there are several classes.")
 
 
-def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
-    """Raise an error for data that are not observations; it says how to read them."""
-    if isinstance(given, str):
-        raise TypeError(
-            f"`y_prob` must be a column of values; it is {given!r}.\n\nHint: a dataframe or a path is read first: "
-            f'`{function}(truecal.read(data, label="{given}", score=...))`.'
-        )
-    what = type(data).__name__
-    if function in ("evaluate", "compare") and not hasattr(data, "columns") and not isinstance(data, (str, bytes)):
-        raise TypeError(
-            f"`y_prob` must be given beside `y_true`; it is missing.\n\nHint: a dataframe or a path is read first: "
-            f"`truecal.{function}(truecal.read(data, label=..., score=...))`."
-        )
-    raise TypeError(
-        f"`{function}` takes {'columns or ' * (function in ('evaluate', 'compare'))}`Observations`; this is {what}.\n\n"
-        f"Hint: read it first: `truecal.{function}(truecal.read(data, label=..., score=...))`."
-    )
-
-
 def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOptions) -> Result:
     """Evaluate data that are grouped by score; observations keep their row counts and notes."""
     whole = (data.pooled() if isinstance(data, Observations) else data).simplify()
@@ -378,23 +358,6 @@ def _choose_verdict_cells(data: Sorted, bins: Bins, judged: GridTally | None) ->
         cells: CellSums = windows.partition.cells
         return cells
     return CellSums.of(data if judged is None else judged)
-
-
-def choose_test(options: TestOptions) -> PointwiseTest:
-    """Return the test with its level and tolerance."""
-    test, level = options["test"], options["significance"]
-    return PointwiseTest(Binomial() if test is None else test, level, as_tolerance(options["tolerance"]))
-
-
-def check_region(threshold: float | None, top: int | float | None) -> None:
-    """Refuse `threshold` and `top` together."""
-    if threshold is not None and top is not None:
-        raise ValueError(f"One of {option('threshold')} and {option('top')} may be given, not both.")
-
-
-def is_unrestricted(options: TestOptions) -> bool:
-    """Whether all predictions are in scope."""
-    return options["threshold"] is None and options["top"] is None
 
 
 def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, Region | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from truecal._errors import option
 from truecal._options import GroupOptions, TestOptions
 from truecal._progress import Progress
-from truecal.analysis._evaluate import check_region, choose_test, raise_for_data
+from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import GridTally, Note, NoteCode, Observations, Part, RowCounts, Segment, find_threshold_score
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import (

@@ -17,8 +17,8 @@ from truecal import _draw_inline
 from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
 from truecal._text import about, escape_html
-from truecal.analysis._evaluate import raise_for_data
 from truecal.analysis._groups import keep_above
+from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
     CellSums,
     Moment,

@@ -13,7 +13,8 @@ import numpy as np
 from truecal import __version__, _kernel
 from truecal._errors import option
 from truecal._options import MapKind, RecalibrateOptions, WeightedOptions, check_given, declare
-from truecal.analysis._evaluate import evaluate, raise_for_data, refuse_grouped
+from truecal.analysis._evaluate import evaluate, refuse_grouped
+from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
     CellSums,
     Clusters,

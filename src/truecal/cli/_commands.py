@@ -65,7 +65,6 @@ TOGETHER = "all rows were evaluated together: `truecal slices` searches for misc
 def evaluate(args: Namespace) -> int:
     """Metrics of one or more models."""
     from truecal.cli import _screens as screens
-    from truecal.results import MetricTable
 
     check_saved(args)
     if args.by:
@@ -92,16 +91,19 @@ def evaluate(args: Namespace) -> int:
             following=_find_next(args, results),
         ),
         lambda: to_json_by_name(found),
-        lambda: (
-            to_csv_by_name({model: result.bins for model, result in results.items()})
-            if args.bins
-            else MetricTable.of_results(results).to_csv()
-            if classes is None
-            else classes.table.to_csv()
-        ),
+        lambda: _write_csv(results, classes, bins=args.bins),
     )
     _note_results(args, results, classes)
     return 0
+
+
+def _write_csv(results: Mapping[str, Result], classes: ClassResults | None, *, bins: bool) -> str:
+    """The bins of every model, or the table of classes, or that of metrics."""
+    from truecal.results import MetricTable
+
+    if bins:
+        return to_csv_by_name({model: result.bins for model, result in results.items()})
+    return MetricTable.of_results(results).to_csv() if classes is None else classes.table.to_csv()
 
 
 def _note_results(args: Namespace, results: Mapping[str, Result], classes: ClassResults | None) -> None:

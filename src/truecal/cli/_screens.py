@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from truecal import words
 from truecal._text import Terminal, plural, printable
 from truecal.metrics import find_metric
-from truecal.results import STATUS_STYLES, MetricTable, Models, Result, format_share
+from truecal.results import STATUS_STYLES, format_share
 from truecal.verdict import Status
 
 if TYPE_CHECKING:
     from truecal.gate import Decision
-    from truecal.results import ClassResults, Comparison, DriftTable, GroupTable, SliceTable
+    from truecal.results import ClassResults, Comparison, DriftTable, GroupTable, Result, SliceTable
     from truecal.verdict import Plan
 
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
@@ -42,9 +42,11 @@ def format_results(
     `following` are commands to go on with.
     """
     many, first = len(results) > 1, next(iter(results.values()))
-    table = [MetricTable.of_results(results).text(terminal)] if metrics or explain else []
+    table = [_format_metrics(results, terminal)] if metrics or explain else []
     parts = [terminal.paint(terminal.wrap(_name_source(results, source)), "dim")]
     if many:
+        from truecal.results import Models
+
         models = Models(results).table
         parts += [terminal.wrap(models.summary), models.text(terminal, range(len(models))), *table]
     elif classes is None:
@@ -63,6 +65,13 @@ def format_results(
         apart = (terminal.wrap(command, "    ", "  ") for command in following)
         parts.append(line if len(line) < terminal.width else "\n".join(["Next:", *apart]))
     return "\n\n".join(parts)
+
+
+def _format_metrics(results: Mapping[str, Result], terminal: Terminal) -> str:
+    """The table of metrics of all models."""
+    from truecal.results import MetricTable
+
+    return MetricTable.of_results(results).text(terminal)
 
 
 def _name_source(results: Mapping[str, Result], source: str) -> str:

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from truecal import analysis
 from truecal._errors import name_place, option
 from truecal._options import (
     CheckOptions,
@@ -17,17 +18,6 @@ from truecal._options import (
     TestOptions,
     declare,
     resolve,
-)
-from truecal.analysis import (
-    compare,
-    evaluate,
-    find_score_threshold,
-    is_unrestricted,
-    keep_above,
-    raise_for_data,
-    recalibrate_observations,
-    refuse_fitted,
-    segments,
 )
 from truecal.data import (
     CellSums,
@@ -41,15 +31,16 @@ from truecal.data import (
     RowCounts,
     Segment,
 )
-from truecal.gate._baseline import compare_results, read_result
 from truecal.gate._decision import Decision
 from truecal.gate._judge import ModelEvidence, apply_rules
 from truecal.gate._kinds import count_needed
 from truecal.gate._rules import Rule, read_cluster, read_rules, read_sampling
 from truecal.inference import Interval
 from truecal.metrics import Tolerance, as_tolerance
-from truecal.results import GroupTable, Recalibration, Result, read_stored
 from truecal.verdict import FACTOR, Verdict, add_bands, judge_all, required_rows
+
+if TYPE_CHECKING:
+    from truecal.results import GroupTable, Recalibration, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 ModelObservations = Mapping[str, Observations | ClassObservations]
@@ -113,7 +104,11 @@ def check(
     for observations in map(_take_top_label, models.values()):
         check_segments(chosen, set(observations.by) - set(observations.periods))
         _check_data_table(rules, observations)
-    old = None if baseline is None else read_result(baseline)
+    old = None
+    if baseline is not None:
+        from truecal.gate._baseline import read_result
+
+        old = read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
     evidence: dict[_Setting, dict[str, ModelEvidence]] = {}
     for setting in dict.fromkeys(settings.values()):
@@ -169,7 +164,7 @@ class _Rows:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
         verdicts = judge_all(cells, level, self.options["tolerance"])
-        complete = is_unrestricted(self.options)
+        complete = analysis.is_unrestricted(self.options)
         return [replace(verdict, outcome=self.outcome, complete=complete) for verdict in verdicts]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
@@ -182,7 +177,7 @@ class _Rows:
         options = _take(self.options, TestOptions)
         options |= {"threshold": None, "top": None}  # only rows in scope are left
         options |= {"resamples": max(self.options["resamples"], count_needed(1 - level)), "confidence": 1 - level}
-        result: Result = evaluate(self.parts[segment], [metric], **options)
+        result: Result = analysis.evaluate(self.parts[segment], [metric], **options)
         return result.intervals.get(metric)
 
 
@@ -213,7 +208,7 @@ def _list_metrics(rules: Iterable[Rule]) -> list[str]:
 
 def _compute_model(observations: Observations, rules: Sequence[Rule], options: EvaluateOptions) -> ModelEvidence:
     """Compute what rules need of all rows of a model, and of its segments if a rule is about these."""
-    threshold = find_score_threshold(observations, options)
+    threshold = analysis.find_score_threshold(observations, options)
     for_all_rows = [rule for rule in rules if rule.segment is None]
     for_segments = [rule for rule in rules if rule.segment is not None]
     by = [name for name in observations.by if name not in observations.periods]
@@ -221,7 +216,7 @@ def _compute_model(observations: Observations, rules: Sequence[Rule], options: E
     if for_segments:
         grouped = observations.group_by(by)
         parts |= {key: part.simplify() for key, part in grouped.parts.items()}
-    rows = keep_above(parts, threshold)
+    rows = analysis.keep_above(parts, threshold)
     row_counts, kept = observations.row_counts, rows[None].n_rows
     out_of_scope = row_counts.evaluated - kept
     counts: dict[Segment | None, RowCounts] = {None: replace(row_counts, evaluated=kept, out_of_scope=out_of_scope)}
@@ -251,7 +246,7 @@ def _compute_classes(
     if options["top"] is not None:
         raise ValueError(f"{option('top')} must be left out if a rule is about each of several classes.")
     classes, dropped = observations.by_class(), observations.top.row_counts.dropped
-    rows = keep_above({key: part.simplify() for key, part in classes.parts.items()}, options["threshold"])
+    rows = analysis.keep_above({key: part.simplify() for key, part in classes.parts.items()}, options["threshold"])
     counts: dict[Segment | None, RowCounts] = {}
     for key, part in classes.parts.items():
         counts[key] = _make_row_counts(dropped, part.n_rows, rows.get(key))
@@ -275,13 +270,15 @@ def _compute_difference(
     observations: Observations, rules: Sequence[Rule], old: Result | None, options: EvaluateOptions
 ) -> ModelEvidence:
     """Compare with the last release: on the same rows, or by the intervals of a result on other rows."""
-    threshold, names = find_score_threshold(observations, options), _list_metrics(rules)
+    threshold, names = analysis.find_score_threshold(observations, options), _list_metrics(rules)
     draws = max(options["resamples"], count_needed(options["confidence"]))
     result: Result | None = None
     part: Part
     if old is not None:
         wanted: EvaluateOptions = {**options, "null_draws": 0, "resamples": draws}
-        result = evaluate(observations, metrics=names, **wanted)
+        result = analysis.evaluate(observations, metrics=names, **wanted)
+        from truecal.gate._baseline import compare_results
+
         difference = compare_results(result, old, names)
         part, dropped = observations.pooled().simplify(), observations.row_counts.dropped
     else:
@@ -291,10 +288,10 @@ def _compute_difference(
                 f"{option('baseline')} must be given, since a rule compares with the last release; "
                 f"{observations.score!r} has none."
             )
-        difference = compare(observations, names, **(_take(options, CompareOptions) | {"resamples": draws}))
+        difference = analysis.compare(observations, names, **(_take(options, CompareOptions) | {"resamples": draws}))
         assert difference.row_counts is not None, "what was compared was counted"
         part, dropped = pairs.models()[0][0], difference.row_counts.dropped
-    rows = keep_above({None: part}, threshold)
+    rows = analysis.keep_above({None: part}, threshold)
     row_counts = _make_row_counts(dropped, part.n_rows, rows[None])
     evidence = _Rows(rows, options, observations.outcome)
     return ModelEvidence(evidence, {None: row_counts}, result, difference=difference)
@@ -338,7 +335,7 @@ def _open_models(data: Observations | ClassObservations | ModelObservations) -> 
         return {_take_top_label(data).score: data}
     known = (Observations, ClassObservations)
     if not isinstance(data, Mapping) or not data or not all(isinstance(part, known) for part in data.values()):
-        raise_for_data("check", data)
+        analysis.raise_for_data("check", data)
     return data
 
 
@@ -346,6 +343,8 @@ def _recalibrate_models(
     models: ModelObservations, recalibration: Recalibration | str | os.PathLike[str]
 ) -> ModelObservations:
     """Return the same rows with recalibrated predictions; the original ones are the baseline."""
+    from truecal.results import Recalibration, read_stored
+
     if isinstance(recalibration, (str, os.PathLike)):
         with name_place(recalibration):
             recalibration = read_stored(recalibration, Recalibration.from_json)
@@ -360,8 +359,8 @@ def _recalibrate_models(
             raise ValueError(f"{option('recalibration')} must be left out if there are several classes.")
         if observations.baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
-        refuse_fitted(recalibration, observations)
-        recalibrated[model] = recalibrate_observations(recalibration, observations)
+        analysis.refuse_fitted(recalibration, observations)
+        recalibrated[model] = analysis.recalibrate_observations(recalibration, observations)
     return recalibrated
 
 
@@ -386,7 +385,7 @@ def _evaluate_all_rows(
     wanted: EvaluateOptions = {**options}
     wanted["null_draws"] = options["null_draws"] if "null" in needs else 0
     wanted["resamples"] = options["resamples"] if "interval" in needs else 0
-    return evaluate(observations, metrics=names, **wanted)
+    return analysis.evaluate(observations, metrics=names, **wanted)
 
 
 def _tabulate_groups(
@@ -396,5 +395,5 @@ def _tabulate_groups(
     shared, tables = _take(options, GroupOptions), {}
     for metric in _list_metrics(rules):
         draws = max(rule.definition.count_draws(rule.limit, groups) for rule in rules if rule.metric == metric)
-        tables[metric] = segments(observations, metric, by=by, **(shared | {"null_draws": draws}))
+        tables[metric] = analysis.segments(observations, metric, by=by, **(shared | {"null_draws": draws}))
     return tables

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from truecal.gate._decision import CheckDetails, CheckResult, CheckTable, Decisi
 from truecal.gate._rules import Rule
 from truecal.inference import Difference, Interval
 from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
-from truecal.results import Comparison, GroupTable, Result
 from truecal.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from truecal.results import Comparison, GroupTable, Result
 
 
 class Evidence(Protocol):

@@ -10,6 +10,7 @@ from truecal.words._drift import explain_drift as explain_drift
 from truecal.words._drift import label_drift as label_drift
 from truecal.words._drift import summarize_drift as summarize_drift
 from truecal.words._format import DASH as DASH
+from truecal.words._format import explain_metrics as explain_metrics
 from truecal.words._format import format_confidence as format_confidence
 from truecal.words._format import format_count as format_count
 from truecal.words._format import format_end as format_end
@@ -44,7 +45,6 @@ from truecal.words._groups import describe_segments as describe_segments
 from truecal.words._groups import describe_worst as describe_worst
 from truecal.words._groups import explain_columns as explain_columns
 from truecal.words._groups import explain_comparison as explain_comparison
-from truecal.words._groups import explain_metrics as explain_metrics
 from truecal.words._groups import format_difference as format_difference
 from truecal.words._groups import label_better as label_better
 from truecal.words._groups import label_direction as label_direction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from truecal.metrics import Measure
 
@@ -195,3 +195,11 @@ def join_words(words: Sequence[str]) -> str:
     ('age', 'age and country', 'a, b and c')
     """
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def explain_metrics(metrics: Mapping[str, Measure]) -> list[tuple[str, str]]:
+    """Return what metrics mean; those that differ by their bins alone together."""
+    names: dict[str, list[str]] = {}
+    for name, metric in metrics.items():
+        names.setdefault(metric.meaning, []).append(name)
+    return [(", ".join(group), meaning) for meaning, group in names.items()]

@@ -24,6 +24,7 @@ from truecal.results import (
 from truecal.verdict import FACTOR, Status
 from truecal.words._format import (
     DASH,
+    explain_metrics,
     format_confidence,
     format_p_value,
     format_ratio,
@@ -304,11 +305,3 @@ def explain_comparison(table: Comparison) -> list[tuple[str, str]]:
         ("difference", f"{first} minus {second}{distance}. Below 0, {first} is better{inverse}"),
         (table.heading("interval"), f"confidence interval of the expected difference ({count})"),
     ]
-
-
-def explain_metrics(metrics: Mapping[str, Measure]) -> list[tuple[str, str]]:
-    """Return what metrics mean; those that differ by their bins alone together."""
-    names: dict[str, list[str]] = {}
-    for name, metric in metrics.items():
-        names.setdefault(metric.meaning, []).append(name)
-    return [(", ".join(group), meaning) for meaning, group in names.items()]

@@ -12,12 +12,12 @@ from truecal.verdict import Status
 from truecal.words._bands import label_bands
 from truecal.words._format import (
     DASH,
+    explain_metrics,
     format_metric,
     format_p_value,
     format_percent,
     format_ratio_cell,
 )
-from truecal.words._groups import explain_metrics
 from truecal.words._verdict import (
     describe_claim,
     describe_evidence,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from truecal._text import plural
 from truecal.data import Outcome
 from truecal.metrics import Absolute, Direction, ScoreBand
-from truecal.results import VerdictTable
 from truecal.verdict import COMPONENTS, FACTOR, FEW_CLUSTERS, Status, Verdict
 from truecal.words._bands import name_places
 from truecal.words._format import (
@@ -21,6 +20,9 @@ from truecal.words._format import (
     format_ratio_ci,
 )
 from truecal.words._notes import describe_note
+
+if TYPE_CHECKING:
+    from truecal.results import VerdictTable
 
 STATUSES = {
     Status.MISCALIBRATED: "Miscalibrated",
