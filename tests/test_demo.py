@@ -38,18 +38,18 @@ def results(demonstrated):
 def test_the_event_is_rare():
     label, models = demo.simulate()
     assert label.mean() == pytest.approx(0.01, abs=0.001)
-    assert list(models) == ["calibrated", "over-confident", "prior-shifted"]
+    assert list(models) == ["calibrated", "overconfident", "prior-shifted"]
 
 
 def test_the_calibrated_model_stands_out(results):
     assert results["calibrated"]["tce"] < 16
-    assert results["over-confident"]["tce"] > 2 * results["calibrated"]["tce"]
+    assert results["overconfident"]["tce"] > 2 * results["calibrated"]["tce"]
     assert results["prior-shifted"]["tce"] > 60
     assert max(result["ece"] for result in results.values()) < 0.02  # as the demo says
     beyond = {name: result.nulls["tce"].p_value <= 0.05 for name, result in results.items()}  # the usual level
-    assert beyond == {"calibrated": False, "over-confident": True, "prior-shifted": True}
+    assert beyond == {"calibrated": False, "overconfident": True, "prior-shifted": True}
     words = {name: result.verdict.status for name, result in results.items()}
-    assert words == {"calibrated": "consistent", "over-confident": "miscalibrated", "prior-shifted": "miscalibrated"}
+    assert words == {"calibrated": "consistent", "overconfident": "miscalibrated", "prior-shifted": "miscalibrated"}
 
 
 def test_the_null_mean_is_beside_every_value(results):

@@ -22,7 +22,7 @@ ROWS = 50_000
 def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     """Simulate labels with about 1% positives, and the probabilities of three models.
 
-    The calibrated model predicts the probabilities that the labels were drawn from. The over-confident one stretches
+    The calibrated model predicts the probabilities that the labels were drawn from. The overconfident one stretches
     their log-odds by half around the average. The prior-shifted one was trained at twice the prevalence, as after a
     change of season or an uncorrected sampling of negatives.
     """
@@ -32,7 +32,7 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     centre = np.log(0.01 / 0.99)
     return label, {
         "calibrated": sigmoid(log_odds),
-        "over-confident": sigmoid(centre + 1.5 * (log_odds - centre)),
+        "overconfident": sigmoid(centre + 1.5 * (log_odds - centre)),
         "prior-shifted": sigmoid(log_odds + np.log(2)),
     }
 

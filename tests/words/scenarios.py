@@ -546,7 +546,7 @@ def evaluate_several_models(page):
 
 
 def pets(power: float = 1.4, rows: int = 2000):
-    """Probabilities of three classes, over-confident where the power is above 1."""
+    """Probabilities of three classes, overconfident where the power is above 1."""
     rng = np.random.default_rng(4)
     q = rng.dirichlet([1, 2, 3], rows)
     pet = np.array(["bee", "cat", "dog"])[(q.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)]
