@@ -11,7 +11,7 @@ import pytest
 
 import truecal
 from truecal.analysis import search
-from truecal.data import CellSums
+from truecal.data import CellSums, Level
 from truecal.metrics import PoissonBinomial
 from truecal.reading import cross
 from truecal.results import SliceTable
@@ -39,8 +39,8 @@ def frame():
 
 def assign(frame):
     """The level of every row in every column, by pandas."""
-    found = {"country": frame.country.map(lambda v: f"country={v}", na_action="ignore").fillna("country is null")}
-    found["member"] = frame.member.map(lambda v: f"member={v}")
+    found = {"country": frame.country.map(lambda v: f"={v}", na_action="ignore").fillna(" is null")}
+    found["member"] = frame.member.map(lambda v: f"={v}")
     found["age"] = frame.age
     return found
 
@@ -51,7 +51,7 @@ def test_sums_are_those_of_a_group_by(frame):
     levels = assign(frame)
     groups = frame.assign(q=frame.p.where(frame.p < 0.5, 1 - frame.p)).groupby([levels["country"], levels["member"]])
     for (a, b), rows in groups:
-        i, j = crossed.levels[country].index(a), crossed.levels[member].index(b)
+        i, j = crossed.levels[country].index(Level(a)), crossed.levels[member].index(Level(b))
         sums = crossed.tables[country, member][i, j].sum(axis=0)
         wanted = [len(rows), rows.y.sum(), rows.q.sum(), (rows.q**2).sum(), (rows.q**3).sum()]
         assert sums == pytest.approx(wanted, rel=1e-12)
@@ -64,13 +64,12 @@ def test_sums_are_those_of_a_group_by(frame):
 def test_ranges_say_which_rows_they_hold(frame):
     crossed = cross(frame, label="y", score="p", columns="age", pairs=False)
     table = crossed.tables[crossed.columns.index("age"), -1][:, 0, :, 0].sum(axis=1)
-    for text, n in zip(crossed.levels[crossed.columns.index("age")], table, strict=True):
-        words = text.removeprefix("age ").split()
-        inside = frame.age.isna() if words[-1] == "null" else frame.age.notna()
-        if "above" in words:
-            inside &= frame.age > float(words[words.index("above") + 1])
-        if "up" in words:
-            inside &= frame.age <= float(words[words.index("up") + 2])
+    for level, n in zip(crossed.levels[crossed.columns.index("age")], table, strict=True):
+        inside = frame.age.isna() if level == Level(" is null") else frame.age.notna()
+        if level.low is not None:
+            inside &= frame.age > float(level.low)
+        if level.high is not None:
+            inside &= frame.age <= float(level.high)
         assert n == inside.sum()
 
 
@@ -237,7 +236,11 @@ def test_rare_values_are_others():
     kinds = [letter for i, letter in enumerate("abcdefghijklm") for _ in range(100 * i)]
     frame = pl.DataFrame({"kind": kinds}).with_columns(y=pl.int_range(pl.len()) % 2, p=pl.lit(0.5))
     crossed = cross(frame, label="y", score="p")
-    assert crossed.levels[0] == (*(f"kind={letter}" for letter in "defghijklm"), "kind is another", "kind is null")
+    assert crossed.levels[0] == (
+        *(Level(f"={letter}") for letter in "defghijklm"),
+        Level(" is another"),
+        Level(" is null"),
+    )
     rows = crossed.tables[0, -1][:, 0, :, 0].sum(axis=1)
     assert rows.tolist() == [*range(300, 1300, 100), 100 + 200, 0]
     assert search(crossed).searched == 12

@@ -71,6 +71,7 @@ from truecal.data._sampling import list_settings as list_settings
 from truecal.data._slice_tables import CodedRows as CodedRows
 from truecal.data._slice_tables import Conditions as Conditions
 from truecal.data._slice_tables import Crossed as Crossed
+from truecal.data._slice_tables import Level as Level
 from truecal.data._slice_tables import Pair as Pair
 from truecal.data._tally import Entries as Entries
 from truecal.data._tally import Pairs as Pairs

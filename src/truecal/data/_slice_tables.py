@@ -51,6 +51,27 @@ class CodedRows:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level of a column: a condition such as "=at", or values above `low` up to `high`, as text.
+
+    Examples
+    --------
+    >>> Level("=at").describe("country"), Level(low="30", high="45").describe("age")
+    ('country=at', 'age above 30 up to 45')
+    """
+
+    condition: str = ""
+    low: str | None = None
+    high: str | None = None
+
+    def describe(self, column: str) -> str:
+        """Return the condition on a column."""
+        above = "" if self.low is None else f" above {self.low}"
+        below = "" if self.high is None else f" up to {self.high}"
+        return f"{column}{self.condition}{above}{below}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossed:
     """Sums of rows by the levels of one or two columns, and by bins of scores.
@@ -59,8 +80,8 @@ class Crossed:
     ----------
     columns : tuple of str
         The columns; the scores themselves may be one.
-    levels : tuple of tuples of str
-        The levels of each column, as conditions: "country=at", "age above 30 up to 45"; the last is null.
+    levels : tuple of tuples of Level
+        The levels of each column; the last is null.
     ordered : tuple of bool
         Whether the levels of a column, but null, are ranges in order, which can be joined.
     bins : array
@@ -79,7 +100,7 @@ class Crossed:
     """
 
     columns: tuple[str, ...]
-    levels: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[Level, ...], ...]
     ordered: tuple[bool, ...]
     bins: Floats
     tables: Mapping[Pair, Floats]
@@ -134,12 +155,9 @@ class Crossed:
         column, first, last = condition
         levels, name = self.levels[column], self.columns[column]
         if first == last:
-            return levels[first]
-        low = levels[first].removeprefix(f"{name} ").partition(" up to ")[0]  # "above 30", or "up to 30" for the first
-        high = levels[last].rpartition("up to ")[2]
-        above = low if low.startswith("above") and first > 0 else ""
-        below = f"up to {high}" if last < len(levels) - 2 else ""
-        return " ".join(filter(None, (name, above, below))) if above or below else f"{name} is not null"
+            return levels[first].describe(name)
+        joined = Level(low=levels[first].low, high=levels[last].high)
+        return f"{name} is not null" if joined == Level() else joined.describe(name)
 
     def cells(self, sums: Floats) -> CellSums:
         """Return a group's sums by bin as cells."""

@@ -21,6 +21,7 @@ from truecal.data import (
     Crossed,
     Floats,
     Ints,
+    Level,
     Note,
     NoteCode,
     Pair,
@@ -192,7 +193,7 @@ class _Ranges:
 
     name: str
     edges: Floats
-    levels: tuple[str, ...]
+    levels: tuple[Level, ...]
 
     @classmethod
     def of(cls, name: str, values: Floats, text: Any = "{:.4g}".format, none: str = "null") -> _Ranges | None:
@@ -206,8 +207,8 @@ class _Ranges:
         if not len(edges):
             return None
         ends = [text(edge) for edge in edges.tolist()]
-        inner = (f"{name} above {low} up to {high}" for low, high in pairwise(ends))
-        return cls(name, edges, (f"{name} up to {ends[0]}", *inner, f"{name} above {ends[-1]}", f"{name} is {none}"))
+        levels = [Level(low=low, high=high) for low, high in pairwise([None, *ends, None])]
+        return cls(name, edges, (*levels, Level(f" is {none}")))
 
     def code(self, column: Any) -> AnyArray:
         """The range of each value."""
@@ -222,7 +223,7 @@ class _Values:
 
     name: str
     known: dict[Any, int]
-    levels: tuple[str, ...]
+    levels: tuple[Level, ...]
 
     @classmethod
     def of(cls, name: str, values: Sequence[Any], code: AnyArray) -> _Values:
@@ -231,7 +232,7 @@ class _Values:
         present = [i for i in range(len(values)) if not is_missing(values[i])]
         frequent = sorted(present, key=lambda i: (-counts[i], str(values[i])))[:LEVELS]
         kept = sorted((values[i] for i in frequent), key=str)
-        levels = (*(f"{name}={value}" for value in kept), f"{name} is another", f"{name} is null")
+        levels = (*(Level(f"={value}") for value in kept), Level(" is another"), Level(" is null"))
         return cls(name, {value: i for i, value in enumerate(kept)}, levels)
 
     def code(self, column: Any) -> AnyArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from truecal import words
@@ -31,9 +32,9 @@ def write_headline(
     found = result.verdict
     if found is None:
         return f'<div class="verdict"><h{level}>{escape(result.summary)}</h{level}></div>'
-    head, summary = words.label_result(result), result.summary.rstrip(".")
-    between, size = _split_summary(summary, head)
-    more = f"{between} <span>{escape(size)}</span>" if size else ""
+    head, numbers = words.label_result(result), words.describe_numbers(found)
+    between = "," if found.status == Status.MISCALIBRATED else ":"
+    more = f"{between} <span>{escape(numbers)}</span>" if numbers else ""
     status, p_value = (found.status, found.p_value) if classes is None else (classes.status, classes.p_value)
     if classes is not None and status == "miscalibrated" and found.status != "miscalibrated":
         head = f"{classes.table.summary} Top label: {lower_first(head)}"
@@ -43,12 +44,6 @@ def write_headline(
         f'<div class="verdict {tone}"><p>{write_badge(status, " overall" * bool(alarms))}</p>'
         f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{tiles}"
     )
-
-
-def _split_summary(summary: str, head: str) -> tuple[str, str]:
-    """The sign after the head of a summary, and what follows."""
-    rest = summary.removeprefix(head)
-    return rest[:1], rest[1:].strip()
 
 
 def _write_alarms(alarms: Sequence[str]) -> str:
@@ -65,8 +60,11 @@ def _write_tiles(result: Result, p_value: float) -> str:
         return ""
     null = result.nulls.get("ltce")
     span = "" if null is None else f" (5\N{EN DASH}95%: {words.format_metric_span(LTCE, null.low, null.high)})"
-    ratio, _, interval = words.format_ratio_cell(found.ratio, *found.interval).partition(" (")
+    low, high = found.interval
+    known = math.isfinite(found.ratio)
+    ratio, *ends = words.round_ratios(found.ratio, low, high) if known else ("none expected" if found.observed else "",)
     confidence = words.format_confidence(found.significance)
+    interval = f" ({confidence} CI {ends[0]}\N{EN DASH}{ends[1]})" if known and low != high else ""
     tiles = [
         (
             words.format_rejected(result) if found.few else LTCE.format(found.local.value),
@@ -76,7 +74,7 @@ def _write_tiles(result: Result, p_value: float) -> str:
             words.format_null_mean(result) if null is None else LTCE.format(null.mean),
             f"rejected on average if calibrated{span}",
         ),
-        (ratio or "undefined", f"O/E{f' ({confidence} CI {interval}' if interval else ''}"),
+        (ratio or "undefined", f"O/E{interval}"),
         (words.format_p_value(p_value), "of the combined component tests"),
     ]
     items = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)

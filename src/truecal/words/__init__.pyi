@@ -106,6 +106,7 @@ from truecal.words._verdict import describe_claim as describe_claim
 from truecal.words._verdict import describe_detectable as describe_detectable
 from truecal.words._verdict import describe_evidence as describe_evidence
 from truecal.words._verdict import describe_excess_tolerance as describe_excess_tolerance
+from truecal.words._verdict import describe_numbers as describe_numbers
 from truecal.words._verdict import describe_power as describe_power
 from truecal.words._verdict import describe_reach as describe_reach
 from truecal.words._verdict import describe_remarks as describe_remarks

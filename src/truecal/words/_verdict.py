@@ -63,13 +63,19 @@ def label_verdict(verdict: Verdict) -> str:
 
 def summarize_verdict(verdict: Verdict) -> str:
     """Return the verdict in one sentence."""
-    head = label_verdict(verdict)
+    head, numbers = label_verdict(verdict), describe_numbers(verdict)
     if verdict.status == Status.MISCALIBRATED:
-        numbers = describe_claim(verdict)[1]
         return f"{head}{f', {numbers}' * bool(numbers)}."
+    return f"{head}: {numbers}."
+
+
+def describe_numbers(verdict: Verdict) -> str:
+    """Return what follows the label of a verdict in its summary: the counts, or what was not detectable."""
+    if verdict.status == Status.MISCALIBRATED:
+        return describe_claim(verdict)[1]
     if verdict.status == Status.CONSISTENT:
-        return f"{head}: {format_total(verdict)}; {_describe_rule(verdict)}."
-    return f"{head}: {_describe_missing(verdict)}."
+        return f"{format_total(verdict)}; {_describe_rule(verdict)}"
+    return _describe_missing(verdict)
 
 
 def describe_verdict(verdict: Verdict, advice: str | None = None) -> tuple[str, ...]:
