@@ -122,7 +122,7 @@ def test_links_and_permissions_stay(tmp_path):
 
 
 def test_places_that_cannot_be_written_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="The folder of .*nowhere.* must exist"):
+    with pytest.raises(FileNotFoundError, match="Folder not found for .*nowhere"):
         write_text(tmp_path / "nowhere" / "a.txt", "")
     with pytest.raises(IsADirectoryError, match="must be a file; it is a folder"):
         write_text(tmp_path, "")

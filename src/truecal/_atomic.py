@@ -109,7 +109,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     """Return the file that would be written, with links resolved; raise an error if it cannot be written."""
     place = Path(os.path.realpath(path))
     if not place.parent.is_dir():
-        raise FileNotFoundError(f"The folder of {os.fspath(path)!r} must exist; it does not.")
+        raise FileNotFoundError(f"Folder not found for {os.fspath(path)!r}.")
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} must be a file; it is a folder.")
     if place.exists() and not place.is_file():

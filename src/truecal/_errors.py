@@ -104,7 +104,7 @@ def describe_missing(name: str | os.PathLike[str]) -> str:
     held = os.listdir(folder) if os.path.isdir(folder) and os.access(folder, os.R_OK) else []
     near = find_near(stem, sorted(each.removesuffix(suffix) for each in held if each.endswith(suffix)))
     hint = f"it was looked for in {folder!r}." if near is None else f"did you mean {near + suffix!r}?"
-    return f"The file {os.fspath(name)!r} must exist; it does not.\n\nHint: {hint}"
+    return f"File not found: {os.fspath(name)!r}.\n\nHint: {hint}"
 
 
 def check_column(role: str, name: str, columns: Sequence[str]) -> None:

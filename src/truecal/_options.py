@@ -255,7 +255,7 @@ class RowOptions(TypedDict, total=False):
         "raise", OneOf(("raise", "drop")),
     )]
     format: Annotated[str | None, Option(
-        "The format of files whose names do not tell it.", constraint=OneOf(FORMATS), commands=READING,
+        "The format of files whose suffix does not show it.", constraint=OneOf(FORMATS), commands=READING,
         group="data",
     )]
     sampling: Annotated["Sampling | None", Option(
@@ -322,9 +322,9 @@ class ModelOptions(RowOptions, total=False):
         constraint=COLUMN, commands=WEIGHTED, metavar="COLUMN", help="how many rows each row stands for",
     )]
     importance_weight: Annotated[str | None, Option(
-        "A column of weights above 0 that depend on features alone. Metrics are weighted by them, and no test is.",
+        "A column of weights above 0 that depend on features alone. They weight the metrics, but no test.",
         constraint=COLUMN, commands=WEIGHTED, metavar="COLUMN",
-        help="weights that depend on features alone; metrics are weighted by them, and no test is",
+        help="weights that depend on features alone; they weight the metrics, but no test",
     )]
 
 
@@ -401,9 +401,9 @@ class SamplingOptions(TypedDict, total=False):
         help="the false-positive and the false-negative rate of the labels: 0.01,0.02",
     )]
     label_delay: Annotated[Any, Option(
-        "The share of positives that are known so far, if labels are still coming.",
+        "The share of positives that are known so far, if labels arrive with a delay.",
         commands=WEIGHTED, metavar="COLUMN[:TABLE]",
-        help="if labels are still coming: a column of ages and the shares of positives known by then, "
+        help="for labels that arrive with a delay: a column of ages and the shares of positives known by then, "
         "age:0=0,7=0.5,30=1 or age:table.csv; or a column of shares",
     )]
 
@@ -502,10 +502,10 @@ class DriftOptions(GroupOptions, total=False):
     )]
     label_lag: Annotated["Span | None", Option(
         'How long after the end of a period its labels are complete, such as "30d", "12h" or "6w". Periods that are '
-        "younger are shown, not judged.",
+        "younger are shown as pending.",
         commands="drift monitor report plot", group=TIME, metavar="SPAN",
         help="how long after the end of a period its labels are complete, such as 30d, 12h or 6w",
-        more={"": "until then it is not judged", "monitor": "until then it waits, and may be read again"},
+        more={"": "until then it is pending", "monitor": "until then it waits, and may be read again"},
     )]
     now: Annotated["Moment | None", Option(
         "What `label_lag` is counted to; by default the end of the last period.",
@@ -535,7 +535,7 @@ class SliceOptions(RowOptions, total=False):
     )]
     pairs: Annotated[bool, Option("Whether pairs of columns are searched, too.", True)]
     significance: Annotated[float, Option(
-        "The probability that anything is listed where nothing is off.", 0.05, LEVEL, "slices", COMPUTED, "LEVEL"
+        "The probability that any slice is listed if the model is calibrated.", 0.05, LEVEL, "slices", COMPUTED, "LEVEL"
     )]
     min_rows: Annotated[int, Option(
         "The fewest rows of a group that is tested. Scores of exactly 0 or 1 that a label contradicts need no test.",

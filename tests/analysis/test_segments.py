@@ -271,3 +271,16 @@ def test_what_is_one_bin_and_its_gap():
     found = judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, Metric(Uniform(1), Gap()))
     assert found.value[0] == pytest.approx(0.375)
     assert found.expected[0] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("binning", [5, "quantile"])
+def test_bins_of_segments_are_those_of_evaluate(binning):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, 4000)
+    columns = {"y": rng.random(4000) < 1.5 * p, "p": p, "half": np.arange(4000) % 2}
+    data = truecal.read(columns, label="y", score="p", by="half")
+    table = truecal.segments(data, "tce", binning=binning)
+    for (half,), value in zip(table.segment, table.value, strict=True):
+        inside = columns["half"] == half
+        alone = truecal.evaluate(columns["y"][inside], p[inside], ["tce"], binning=binning)
+        assert value == pytest.approx(alone["tce"])

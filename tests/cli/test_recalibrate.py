@@ -136,12 +136,12 @@ def test_drift_is_named_first_where_there_are_times(folder):
     following = [
         "truecal drift timed.csv --time day (since when?)",
         "truecal slices timed.csv (which groups?)",
-        "truecal recalibrate timed.csv",
+        "truecal recalibrate timed.csv -o map.json",
     ]
     shown = run("evaluate", "timed.csv", cwd=folder).stdout
     assert shown.endswith("\n  ".join(["\nNext:", *following]) + "\n")
     shown = run("evaluate", "timed.csv", "-y", "y", "-p", "p", "--drop-missing", cwd=folder).stdout
-    assert shown.endswith("\n  truecal recalibrate timed.csv --label y --score p --drop-missing\n")
+    assert shown.endswith("\n  truecal recalibrate timed.csv --label y --score p --drop-missing -o map.json\n")
     told = (
         "one map for all rows does not correct a recent change: `truecal drift --time day` estimates the change point"
     )

@@ -194,7 +194,7 @@ def test_writing_is_refused_with_a_reason(tmp_path, need):
     need("polars")
     with pytest.raises(ValueError, match="`path` must end in .parquet.*it is 'a.csv'"):
         EXACT.save("a.csv")
-    with pytest.raises(FileNotFoundError, match="The folder of .* must exist"):
+    with pytest.raises(FileNotFoundError, match="Folder not found for "):
         EXACT.save(tmp_path / "none" / "a.parquet")
     assert os.listdir(tmp_path) == []
 

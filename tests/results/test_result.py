@@ -254,7 +254,7 @@ def test_unknown_metrics_are_refused(data):
         truecal.evaluate(*data, metrics=["ece"], binning=5)
     with pytest.raises(ValueError, match="`binning` must be left out where `metrics` are your own"):
         truecal.evaluate(*data, metrics={"a": Metric(Uniform(3), Gap())}, binning=5)
-    with pytest.raises(TypeError, match="(?s)`y_prob` must be given beside `y_true`.*truecal.read"):
+    with pytest.raises(TypeError, match="(?s)`y_prob` is missing.*truecal.read"):
         truecal.evaluate([0, 1])
 
 

@@ -1,5 +1,6 @@
 """Sentences about a verdict: bands, directions and sizes are those of the numbers."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -33,7 +34,10 @@ BOTH = simulate(lambda p: np.where(p > 0.2, p / 2, 2 * p))
 def test_the_three_verdicts_have_a_sentence_each():
     assert label_result(RIGHT) == "No miscalibration found"
     assert RIGHT.summary.startswith("No miscalibration found: observed ")
-    assert RIGHT.summary.endswith("; an odds ratio of 1.5 on all predictions would have been detected with 80% power.")
+    named = math.ceil(100 * RIGHT.verdict.detectable) / 100  # rounded up: what is named was detectable
+    assert RIGHT.summary.endswith(
+        f"; an odds ratio of {named:g} on all predictions would have been detected with 80% power."
+    )
     assert TINY.summary.startswith("Inconclusive: an odds ratio of 1.5 may go undetected; the minimum detectable odds")
     assert label_result(HALVED) == "Miscalibrated: over-predicts"
     ratio = f"O/E {HALVED.verdict.ratio:.2f} (95% CI "

@@ -100,7 +100,8 @@ def measure_groups(
     Null distributions are simulated only with `null_draws`.
     """
     weighted = any(part.tally.importance_weight is not None for part in parts.values())
-    if metric == choose_metric("ltce", options) and not weighted:  # computed for the verdict already
+    plain: GroupOptions = {**options, "binning": None}  # Local TCE has score windows, whatever the bins of others
+    if metric == choose_metric("ltce", plain) and not weighted:  # computed for the verdict already
         value = np.array([verdict.local.value for verdict in verdicts])
         lowest = highest = value
     else:

@@ -20,14 +20,15 @@ def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
             f'`{function}(truecal.read(data, label="{given}", score=...))`.'
         )
     what = type(data).__name__
+    call = "monitor.update" if function == "update" else f"truecal.{function}"
     if function in ("evaluate", "compare") and not hasattr(data, "columns") and not isinstance(data, (str, bytes)):
         raise TypeError(
-            f"`y_prob` must be given beside `y_true`; it is missing.\n\nHint: a dataframe or a path is read first: "
-            f"`truecal.{function}(truecal.read(data, label=..., score=...))`."
+            f"{'`y_prob`' if given is None else '`y_prob_other`'} is missing.\n\nHint: a dataframe or a path is read "
+            f"first: `{call}(truecal.read(data, label=..., score=...))`."
         )
     raise TypeError(
         f"`{function}` takes {'columns or ' * (function in ('evaluate', 'compare'))}`Observations`; this is {what}.\n\n"
-        f"Hint: read it first: `truecal.{function}(truecal.read(data, label=..., score=...))`."
+        f"Hint: read it first: `{call}(truecal.read(data, label=..., score=...))`."
     )
 
 

@@ -154,7 +154,7 @@ def _find_next(args: Namespace, results: Mapping[str, Result]) -> list[str]:
     time = _name_time(args) if others and miscalibrated else None
     commands = [] if time is None else [f"{_repeat(args, 'drift')} --time {shlex.quote(time)} (since when?)"]
     commands += [f"{_repeat(args, 'slices')} (which groups?)"] * others
-    return [*commands, *[_repeat(args, "recalibrate")] * fits]
+    return [*commands, *[f"{_repeat(args, 'recalibrate')} -o map.json"] * fits]
 
 
 def _repeat(args: Namespace, command: str) -> str:

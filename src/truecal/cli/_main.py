@@ -1,7 +1,7 @@
 """The command line: `truecal COMMAND ...`. Answers go to standard output, everything else to standard error.
 
-Exit codes: 0 fine, 1 a check failed, 2 wrong usage, bad input or an answer that could not be written, 3 a check cannot
-tell; 130 interrupted; 141 nobody read the output to its end.
+Exit codes: 0 fine, 1 a check failed, 2 wrong usage, bad input or an answer that could not be written, 3 a check is
+inconclusive; 130 interrupted; 141 the reader of the output closed it early.
 """
 
 from __future__ import annotations

@@ -331,7 +331,7 @@ OPTIONS = (
     bind(SliceOptions, "min_rows"),
     bind(RowOptions, "pos_label"),
     Argument(
-        "--drop-missing", "leave out rows without label or score, and say how many", COLUMNS, READING,
+        "--drop-missing", "drop rows without a label or a score; their number is reported", COLUMNS, READING,
         action="store_true", spells={"missing": "--drop-missing", 'missing="drop"': "--drop-missing"},
     ),
     Argument(
@@ -414,7 +414,7 @@ OPTIONS = (
     bind(ModelOptions, "baseline"),
     bind(DriftOptions, "baseline"),
     Argument(
-        "--map", "a file of `truecal recalibrate`: judge recalibrated predictions, and that they are no worse", RULES,
+        "--map", "a file of `truecal recalibrate`: evaluate recalibrated predictions, which must be no worse", RULES,
         "check", "FILE", spells={"recalibration": "--map"},
     ),
     Argument(
@@ -493,7 +493,7 @@ OPTIONS = (
     *(
         Argument("-o --output", text, OUTPUT, commands, "FILE", spells={"path": "--output"}, **more)
         for commands, text, more in (
-            (TABLES, "where to instead of standard output; .json and .csv in the name choose the form", {}),
+            (TABLES, "the file to write instead of standard output; the suffix .json or .csv selects the format", {}),
             ("report", "default report.html", {"default": "report.html"}),
             ("plot", "default KIND.png; .png, .svg or .pdf", {}),
             ("tally merge", "where to; must end in .parquet", {"required": True}),
@@ -524,7 +524,7 @@ class Command:
 
 COMMANDS = {
     "evaluate": Command(
-        "how far predictions can be trusted",
+        "whether predictions are calibrated, where and by how much",
         "The verdict on one or more models: miscalibrated, consistent or inconclusive; in which score bands they are "
         "miscalibrated and by how much; and calibration metrics beside their means if the model were calibrated.",
         (
@@ -548,7 +548,7 @@ COMMANDS = {
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
     ),
     "slices": Command(
-        "which groups of rows are wrong, though nobody named them",
+        "search all columns for miscalibrated groups of rows",
         "Searches every value and range of every column, and every pair of columns, for groups of rows whose "
         "predictions are miscalibrated. P-values are adjusted for everything searched; the largest loss is first.",
         ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age --csv"),
@@ -631,7 +631,7 @@ COMMANDS = {
     ),
     "check": Command(
         "a release gate: exit 0 pass, 1 fail, 3 inconclusive",
-        "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 3 if inconclusive. Without "
+        "Applies rules to a model and exits with 0 if all passed, 1 if any failed, 3 if inconclusive. Without "
         "rules the verdict must be that the model is consistent with the data. A limit is in percent for test-based "
         "metrics such as ltce, and a probability for gap metrics such as ece and for p-values.",
         (
@@ -646,9 +646,9 @@ COMMANDS = {
         ),
     ),
     "tally": Command(
-        "a small file that stands for the data",
+        "condense data into a small file of observations",
         "Counts by score, segment and period as a Parquet file, which every command but compare takes in the place of "
-        "the data. Such files add: see truecal merge.",
+        "the data. Such files can be added: see truecal merge.",
         (
             "truecal tally preds.csv -o day.parquet --by country",
             "truecal tally preds.csv --time day -o day.parquet",
@@ -657,7 +657,7 @@ COMMANDS = {
         ("Observations.save", "truecal.read"),
     ),
     "merge": Command(
-        "one file of observations of many",
+        "add files of observations",
         "Adds files of `truecal tally`, over days, shards and machines.",
         (
             "truecal merge days/ -o month.parquet",
@@ -678,12 +678,12 @@ COMMANDS = {
 }
 
 EXIT_CODES = (
-    ("0", "fine; for check: every rule passed"),
+    ("0", "success; check: every rule passed"),
     ("1", "check: a rule failed; monitor: an alarm"),
     ("2", "wrong usage or bad input"),
     ("3", "check: inconclusive; monitor: nothing was counted yet"),
     ("130", "interrupted"),
-    ("141", "nobody read the output to its end"),
+    ("141", "the reader of the output closed it early"),
 )
 
 

@@ -194,7 +194,7 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     path : path
         The file.
     metrics : names
-        The metrics that a rule may name; by default those of `truecal.METRICS`.
+        The metrics that a rule may name; by default those of `truecal.metrics.METRICS`.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def _parse_toml(path: str) -> dict[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"The file of rules {path!r} must exist; it does not.") from error
+        raise FileNotFoundError(f"File of rules not found: {path!r}.") from error
     except OSError as error:
         raise type(error)(f"The file of rules {path!r} must be readable; it is not: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -163,7 +163,7 @@ class Files:
                 check_year_first(name, first, f"in {name_places(self.places)} ")
                 raise ValueError(
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
-                    f"{first!r}.\n\nHint: {option('every=None')} takes each value as a window."
+                    f"{first!r}.\n\nHint: {option('every=None')} takes each value as a period."
                 )
             if head is not None and columns[name] == pl.String:
                 _check_moments(name, head[name].to_list(), name_places(self.places))

@@ -116,13 +116,13 @@ def read(
 ) -> Observations: ...
 @declare(first=(DataOptions,))
 def read(data: Any, **options: Any) -> Observations | ClassObservations:
-    """Read data in one pass into observations: the rows of each segment and window, grouped by score.
+    """Read data in one pass into observations: the rows of each segment and period, grouped by score.
 
     Parameters
     ----------
     data : dataframe, path or paths, mapping, Observations
-        A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; paths, as `scan` takes them;
-        arrays by name, `{"y": y, "p": p, "country": country}`; or `Observations`, or paths of files that
+        A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; paths of files, globs or
+        folders; arrays by name, `{"y": y, "p": p, "country": country}`; or `Observations`, or paths of files that
         `Observations.save` wrote. Observations are added, and their columns need not be named.
 
     Examples

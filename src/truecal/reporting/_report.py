@@ -76,7 +76,7 @@ def report(
     slices : SliceTable, optional
         What `slices` found for the first of `results`, as a table.
     drift : DriftTable, optional
-        What `drift` found for the first of `results`, as a table and a picture of the windows.
+        What `drift` found for the first of `results`, as a table and a plot of the periods.
     recalibration : Recalibration, optional
         What `recalibrate` returned for the first of `results`: the calibration map and its held-out validation.
     comparison : Comparison, optional

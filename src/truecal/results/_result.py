@@ -38,7 +38,7 @@ class Result(JsonMixin):
         model have a direction if they are shown to miss.
     n, positives : int
         Observations and positives; `prevalence` is their ratio, or that of the population.
-    labelling : Sampling
+    sampling : Sampling
         How rows got their labels and their place in the data. Where rows were sampled by label, values and tables are
         of the population, and counts of the rows that are there.
     weighted : bool

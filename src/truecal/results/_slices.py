@@ -37,7 +37,14 @@ class SliceTable(RatioTable):
     n: Ints = field(metadata=column("count", "n", "Rows."))
     share: Floats = field(metadata=column("share", "share", "Its share of all rows."))
     observed: Ints = field(metadata=column("count", "O", "Positives."))
-    expected: Floats = field(metadata=column("count", "E", "The sum of the predictions.", format_count))
+    expected: Floats = field(
+        metadata=column(
+            "count",
+            "E",
+            "The sum of the predictions, after the slices above are recalibrated.",
+            format_count,
+        )
+    )
     ratio: Floats = field(metadata=column("ratio", "O/E", "Observed over expected."))
     ratio_low: Floats = field(
         metadata=column(

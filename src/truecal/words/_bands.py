@@ -66,4 +66,15 @@ def _name_ends(bands: Sequence[ScoreBand]) -> tuple[list[str], list[str]]:
         wide = all(one or low != high for low, high, one in zip(lows, highs, alone, strict=True))
         if wide and all(highs[i] != lows[i + 1] for i, pair in enumerate(pairwise(alone)) if any(pair)):
             break
+    if len(bands) == 2 and not any(alone) and highs[0] != lows[1]:  # "below" and "above" name one boundary
+        lows[1] = highs[0] = _name_boundary(bands[0].high, bands[1].low) or lows[1]
     return lows, highs
+
+
+def _name_boundary(low: float, high: float) -> str:
+    """Format a score between two others, with as few digits as it takes; nothing if 16 are not enough."""
+    for digits in range(2, 17):
+        text = format_end((low + high) / 2, digits)
+        if low <= float(text.rstrip("%")) / 100 <= high:
+            return text
+    return ""

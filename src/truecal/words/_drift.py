@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from truecal._text import plural, printable
+from truecal._text import plural, printable, upper_first
 from truecal.data import Outcome
 from truecal.metrics import Direction
 from truecal.results import DriftStatus, DriftTable, name_period
@@ -40,7 +40,7 @@ def label_drift(table: DriftTable) -> str:
 
 def summarize_drift(table: DriftTable) -> str:
     """Return the status of all periods, and how many there are of each status."""
-    return f"{_capitalize(label_drift(table))}: {count_periods(table)}."
+    return f"{upper_first(label_drift(table))}: {count_periods(table)}."
 
 
 def count_periods(table: DriftTable) -> str:
@@ -59,7 +59,7 @@ def describe_drift(table: DriftTable) -> tuple[str, ...]:
 
 def _describe_status(table: DriftTable, overall: Verdict) -> Iterator[str]:
     status, baseline, later = table.drift_status, table.baseline_verdict, table.drifted_verdict
-    head = _capitalize(label_drift(table))
+    head = upper_first(label_drift(table))
     if table.miscalibrated:
         head = f"{head} ({format_p_value(table.overall_p)})"
     if status is DriftStatus.DRIFT and baseline is not None and later is not None:
@@ -196,7 +196,3 @@ def explain_drift(table: DriftTable) -> list[tuple[str, str]]:
     """Return what the headings of a table of periods mean, for those who read it on a terminal."""
     changed = f"what differs from the baseline: calibration, or the {BASE_RATES[table.outcome]}"
     return [*explain_columns(table, "period"), (table.heading("change"), changed)]
-
-
-def _capitalize(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

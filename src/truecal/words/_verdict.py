@@ -168,6 +168,11 @@ def format_counts(verdict: Verdict | VerdictTable, observed: float, expected: fl
 def describe_power(verdict: Verdict) -> tuple[str, ...]:
     """Return what was detectable beside the summary, if the model is not shown to be miscalibrated."""
     lines = []
+    total = verdict.tests.get("total", 1.0)
+    if total <= verdict.significance < verdict.p_value and verdict.total_direction is not None:
+        lines.append(
+            f"The total alone is significant ({format_p_value(total)}); the combination of all component tests is not."
+        )
     if verdict.status == Status.CONSISTENT:
         up, down = format_odds_ratio(verdict.detectable_above), verdict.detectable_below
         below = "" if math.isinf(down) else f" or below {math.floor(100 / down) / 100:.2g}"
@@ -175,11 +180,6 @@ def describe_power(verdict: Verdict) -> tuple[str, ...]:
             f"Confined to a fifth of the information, an odds ratio above {up}{below} would have been detected."
             if up != "infinite"
             else "Confined to a fifth of the information, no odds ratio above 1 would have been detected."
-        )
-    total = verdict.tests.get("total", 1.0)
-    if total <= verdict.significance < verdict.p_value and verdict.total_direction is not None:
-        lines.append(
-            f"The total alone is significant ({format_p_value(total)}); the combination of all component tests is not."
         )
     return tuple(lines)
 
@@ -324,7 +324,7 @@ def _beyond(verdict: Verdict) -> str:
 def _describe_rule(verdict: Verdict) -> str:
     """Return which odds ratio a consistent verdict rules out."""
     on = _beyond(verdict) or " on all predictions"
-    return f"an odds ratio of {FACTOR:g}{on} would have been detected with 80% power"
+    return f"an odds ratio of {format_odds_ratio(verdict.detectable)}{on} would have been detected with 80% power"
 
 
 def _describe_missing(verdict: Verdict) -> str:
