@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
 
 
 def _draw_inline(kind: str, found: object, words: str) -> str:
-    """The picture of a result in a notebook, for results, which know no pictures; `words` say what it shows."""
+    """Draw the plot of a result for a notebook; `results` cannot import `plot`. `words` is its alternative text."""
     from truecal.plot import draw_inline
 
     return draw_inline(kind, found, words)

@@ -1,7 +1,7 @@
 """The wording of errors: parameters as the caller spells them, and hints for misspelt words.
 
-The library writes a parameter as `significance`. The command line sets its own spelling once, with `speak`, and the
-same error then says --significance. Only names written with `option` are parameters: a user's column called
+The library writes a parameter as `significance`. The command line sets its own spelling once, with `set_spelling`, and
+the same error then says --significance. Only names written with `option` are parameters: a user's column called
 `significance` is never respelt.
 """
 
@@ -29,13 +29,13 @@ def option(name: str) -> str:
     return f"`{name}`" if spelling is None or name not in spelling else spelling[name]
 
 
-def speak(spelling: Mapping[str, str] | None) -> None:
+def set_spelling(spelling: Mapping[str, str] | None) -> None:
     """Set the spelling of parameters in errors, for this thread or task; None is the library's."""
     _SPELLING.set(spelling)
 
 
 @contextmanager
-def speak_plainly() -> Iterator[None]:
+def use_plain_names() -> Iterator[None]:
     """Spell parameters as the library does, such as for a file whose keys have these names."""
     before = _SPELLING.set(None)
     try:
@@ -72,12 +72,12 @@ def find_near(word: object, known: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def point_to(page: str, error: ValueError) -> ValueError:
+def add_page(page: str, error: ValueError) -> ValueError:
     """Note on an error which page of the docs explains its rule, unless a hint has the remedy; the message stays.
 
     Examples
     --------
-    >>> point_to("gate.md", ValueError("A rule must have a metric.")).__notes__
+    >>> add_page("gate.md", ValueError("A rule must have a metric.")).__notes__
     ['See https://github.com/truecal/truecal/blob/main/docs/gate.md']
     """
     if "Hint: " not in str(error):
@@ -112,4 +112,4 @@ def check_column(role: str, name: str, columns: Sequence[str]) -> None:
     if name not in columns:
         known = ", ".join(map(repr, columns))
         rule = f"{option(role)} must be one of the columns {known}; it is {name!r}.{did_you_mean(name, columns)}"
-        raise point_to("data.md", ValueError(rule))
+        raise add_page("data.md", ValueError(rule))

@@ -476,7 +476,7 @@ class GroupOptions(TestOptions, total=False):
 
     adjust: Annotated[Adjustment, Option(
         'Adjust p-values for their number: "holm" for any error, "bh" (Benjamini and Hochberg) for the share of '
-        "errors, None for not.",
+        "errors, None does not adjust.",
         None, OneOf(("holm", "bh", None)), "segments drift report plot", COMPUTED,
         help="adjust p-values for the number of groups: by Holm (default), Benjamini-Hochberg, or not",
     )]
@@ -494,10 +494,10 @@ class DriftOptions(GroupOptions, total=False):
         "Longer periods than those that were read.", None, OneOf((*WINDOWS, None))
     )]
     baseline: Annotated["int | str | Observations | None", Option(
-        "What periods are compared with: so many of the first, a third of them by default; those of a range, "
+        "What periods are compared with: a number of first periods, by default a third of all; those of a range, "
         '"2026-01-01..2026-01-31"; or other `Observations`, read in the same way.',
         commands="drift", group=TIME, metavar="N|RANGE|FILE",
-        help="what periods are compared with: so many of the first, those of 2026-01-01..2026-01-31, or a file of "
+        help="what periods are compared with: a number of first periods, those of 2026-01-01..2026-01-31, or a file of "
         "other rows; default a third",
     )]
     label_lag: Annotated["Span | None", Option(
@@ -572,7 +572,7 @@ class MonitorOptions(TypedDict, total=False):
     """How a monitor judges; see `truecal.Monitor`."""
 
     significance: Annotated[float, Option(
-        "The probability that a model which stays calibrated is ever alarmed of.", 0.05, LEVEL, "monitor", COMPUTED,
+        "The probability of ever raising an alarm for a model that stays calibrated.", 0.05, LEVEL, "monitor", COMPUTED,
         "LEVEL",
     )]
 

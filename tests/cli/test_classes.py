@@ -137,7 +137,7 @@ def test_the_gate_judges_the_most_probable_class_and_each(pets):
         (("evaluate", "-y", "pet", "-p", "p_*", "--labels", "a,b"), "--labels must name the classes of the 3 columns of --score"),
         (("evaluate", "-y", "pet", "-p", "p_*", "--labels", "bee,cat,dgo"), "--labels must name every label; `pet` holds 'dog'"),
         (("check", "-y", "pet", "-p", "p_*", "--baseline", "p_cat"), "--baseline must be left out where --multiclass is given"),
-        (("compare", "-y", "pet", "-p", "p_cat,p_dog"), "must hold 0 and 1 or truth values"),
+        (("compare", "-y", "pet", "-p", "p_cat,p_dog"), "must hold 0 and 1 or booleans"),
     ],
 )  # fmt: skip
 def test_what_is_meant_otherwise_is_said(pets, words, message):

@@ -157,7 +157,7 @@ def test_permission_denied_is_told_in_a_line(folder, data):
 
 
 def test_places_that_cannot_be_written_are_refused_before_the_work(folder, data):
-    assert "The folder of '/nowhere/a.json' must exist" in refused("evaluate", data, "-o", "/nowhere/a.json")
+    assert "Folder not found for '/nowhere/a.json'" in refused("evaluate", data, "-o", "/nowhere/a.json")
     assert "must be a file; it is a folder" in refused("report", data, "-o", folder)
     assert "must be a plain file; it is a device or a pipe" in refused("evaluate", data, "-o", "/dev/null")
 
@@ -325,7 +325,7 @@ def test_segments_that_no_rule_is_about_are_a_mistake(data):
 def test_hints_lead_on(folder):
     months = {"month": [f"2026-{1 + i % 12:02}" for i in range(300)], "tier": ["a", "b", "c"] * 100}
     place = write_csv(folder / "months.csv", predictions(300) | months)
-    assert "--every none takes each value as a window" in refused("drift", place, "--time", "month")
+    assert "--every none takes each value as a period" in refused("drift", place, "--time", "month")
     told = refused("segments", place)
     assert "'tier'" in told.partition(" could")[0]
     assert " --by " in told.partition("Hint: ")[2]
@@ -455,7 +455,7 @@ def test_the_column_that_nearly_fits_is_named_with_what_is_wrong_in_it(folder):
         assert problem in told
         assert remedy in told
     told = refused("evaluate", folder / "nearly_label.csv", "-y", "y", "--drop-missing")
-    assert "`y` must hold 0 and 1 or truth values; among them is 'na', in row 2." in told
+    assert "`y` must hold 0 and 1 or booleans; among them is 'na', in row 2." in told
 
 
 def test_what_takes_one_column_says_so_of_classes_and_of_several_files(folder):

@@ -64,7 +64,7 @@ def test_a_run_a_day_raises_the_alarm_and_keeps_it(tmp_path, rows):
     assert (
         f"(e-value {words.format_e_value(monitor.e_value)}, threshold 20). Since then the model under-predicts" in told
     )
-    assert "A calibrated model ever raises an alarm with a probability of at most 5%" in told
+    assert "The probability that a calibrated model ever raises an alarm is at most 5%" in told
     assert set(updates[-1]["alarms"]) == set(monitor.alarms)
     lines = (tmp_path / "truecal.prom").read_text().splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))

@@ -10,7 +10,7 @@ import pytest
 
 import truecal
 from truecal import Sampling
-from truecal._errors import option, speak
+from truecal._errors import option, set_spelling
 from truecal._options import (
     FORMATS,
     METRICS,
@@ -167,7 +167,7 @@ def test_errors_speak_as_they_are_told(monkeypatch):
     from contextvars import copy_context
 
     def tell():
-        speak(options.spell_parameters("evaluate"))
+        set_spelling(options.spell_parameters("evaluate"))
         return option("pos_label"), option("nothing of ours")
 
     assert copy_context().run(tell) == ("--pos-label", "`nothing of ours`")

@@ -150,8 +150,8 @@ WRONG_CUTS = {
     "reach of another shape": (lambda found: (found[0], found[1][:, :1], found[2]), "reach as numbers of shape (2, 6)"),
     "reach below 0": (lambda found: (found[0], found[1] - 1, found[2]), "must be 0 or more; Changed returns -"),
     "reach of NaN": (lambda found: (found[0], nan_in(found[1]), found[2]), "must be 0 or more; Changed returns nan"),
-    "fragile of another length": (lambda found: (*found[:2], np.zeros(3, bool)), "fragile as truth values of shape (2,)"),
-    "fragile of floats": (lambda found: (*found[:2], np.zeros(2)), "fragile as truth values of shape (2,)"),
+    "fragile of another length": (lambda found: (*found[:2], np.zeros(3, bool)), "fragile as booleans of shape (2,)"),
+    "fragile of floats": (lambda found: (*found[:2], np.zeros(2)), "fragile as booleans of shape (2,)"),
     "text": (lambda found: (found[0].astype(str), *found[1:]), "cuts as numbers of shape (2, 6); Changed returns <U"),
 }  # fmt: skip
 

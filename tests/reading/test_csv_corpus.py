@@ -239,7 +239,7 @@ CASES = [
     Case("labels with points", H + b"0.0,0.25,a\n1.0,0.75,b\n", OK),
     Case("labels of leading zeros", H + b"00,0.25,a\n01,0.75,b\n", OK),
     Case("a label of 2", H + R + b"2,0.5,a\n", "is neither 0 nor 1"),
-    Case("labels of words", H + b"no,0.25,a\nyes,0.75,b\n", "must hold 0 and 1 or truth values"),
+    Case("labels of words", H + b"no,0.25,a\nyes,0.75,b\n", "must hold 0 and 1 or booleans"),
     Case("a date for a score", H + b"0,2026-01-01,a\n1,0.75,b\n", NUMBERS),
     Case("dates beside", b"y,p,d\n0,0.25,2026-01-01\n1,0.75,03/04/2026\n", OK),
     # size

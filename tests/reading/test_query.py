@@ -100,7 +100,7 @@ def test_columns_that_are_not_there_or_of_another_kind(make, columns):
         read_parts(frame, label="y", score="p", by="mont")
     with pytest.raises(TypeError, match=r"`kind` must hold numbers in \[0, 1\]; it holds String"):
         read_tally(frame, label="y", score="kind")
-    with pytest.raises(TypeError, match="(?s)`kind` must hold 0 and 1 or truth values.*`pos_label`"):
+    with pytest.raises(TypeError, match="(?s)`kind` must hold 0 and 1 or booleans.*`pos_label`"):
         read_tally(frame, label="kind", score="p")
 
 

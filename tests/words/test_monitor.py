@@ -9,7 +9,7 @@ from truecal import Monitor, Observations, Tally, words
 from truecal.analysis import MonitorUpdate
 
 FIRST = date(2026, 3, 1)
-GUARANTEE = "A calibrated model ever raises an alarm with a probability of at most 5%, however often it is checked."
+GUARANTEE = "The probability that a calibrated model ever raises an alarm is at most 5%, however often it is checked."
 
 
 def follow(change, days=20, start=0):

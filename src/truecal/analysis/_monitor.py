@@ -78,7 +78,7 @@ class Monitor:
     Parameters
     ----------
     significance : float
-        The probability that a model which stays calibrated ever raises an alarm.
+        The probability of ever raising an alarm for a model that stays calibrated.
     label_lag : timedelta or str, optional
         How long after the end of a period its labels are complete: "12h", "30d", "6w". Younger periods are pending:
         they may be given again with more labels, and are evaluated when they are old enough. Without it every period is
@@ -184,7 +184,7 @@ class Monitor:
 
     @property
     def significance(self) -> float:
-        """The probability that a model which stays calibrated ever raises an alarm."""
+        """The probability of ever raising an alarm for a model that stays calibrated."""
         return self._state.significance
 
     @property

@@ -16,7 +16,7 @@ import warnings
 from typing import Any, NoReturn, TextIO
 
 from truecal import __version__
-from truecal._errors import describe_missing, did_you_mean, speak
+from truecal._errors import describe_missing, did_you_mean, set_spelling
 from truecal._text import Terminal, printable_lines
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 from truecal.cli._output import note, print_notes
@@ -45,7 +45,7 @@ def main(words: list[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:
-        _tell("interrupted", "yellow")
+        _print_error("interrupted", "yellow")
         return 130
     except BrokenPipeError:
         _abandon(sys.stdout)
@@ -56,12 +56,12 @@ def main(words: list[str] | None = None) -> int:
 
             traceback.print_exc()
         print_notes()
-        _tell(f"error: {explain(error)}", "red")
+        _print_error(f"error: {explain(error)}", "red")
         _abandon(sys.stdout)
         return 2
     finally:
         print_notes()
-        speak(None)
+        set_spelling(None)
     return code
 
 
@@ -79,7 +79,7 @@ def _run(words: list[str]) -> int:
         return 0
     if first not in COMMANDS:
         raise UsageError(f"there is no command {first!r}{did_you_mean(first, COMMANDS)}")
-    speak(spell_parameters(first))
+    set_spelling(spell_parameters(first))
     args = make_parser(first).read(words[1:])
     args.command, args.words = first, words
     from truecal.cli import _commands as commands
@@ -107,7 +107,7 @@ def explain(error: BaseException) -> str:
     return "\n".join([text.replace("\n\nHint", "\nHint"), *getattr(error, "__notes__", [])])
 
 
-def _tell(text: str, style: str) -> None:
+def _print_error(text: str, style: str) -> None:
     """Print a line or a few on standard error."""
     terminal, text = Terminal.of(sys.stderr), printable_lines(text)
     if sys.stderr.isatty():
@@ -128,7 +128,7 @@ def _open_closed() -> None:
             opened = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(opened, "r" if number == 0 else "w"))
             if name == "stdout" and sys.stderr is not None:
-                _tell("note: standard output is closed, so no answer is shown", "dim")
+                _print_error("note: standard output is closed, so no answer is shown", "dim")
 
 
 def _abandon(stream: TextIO) -> None:

@@ -63,7 +63,7 @@ def write_tallies(observations: Observations, path: PathLike) -> Path:
         for name, value in zip(observations.by, key, strict=True):
             if plain_value(value) is NotImplemented:
                 raise TypeError(
-                    f"`{name}` must hold text, 64-bit whole numbers, floats, truth values, dates, times in "
+                    f"`{name}` must hold text, 64-bit whole numbers, floats, booleans, dates, times in "
                     f"microseconds without a zone, or None to be saved; it holds {value!r}.\n\n"
                     "Hint: cast it to text first."
                 )

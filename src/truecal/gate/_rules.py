@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
 
-from truecal._errors import did_you_mean, option, point_to, speak_plainly
+from truecal._errors import add_page, did_you_mean, option, use_plain_names
 from truecal._options import ScoreScale
 from truecal.data import Multiclass, Sampling
 from truecal.gate._kinds import LEAST_PROBABILITY, RULE_KINDS, KindName, Need, RuleKind
@@ -241,7 +241,7 @@ def read_sampling(path: str | os.PathLike[str]) -> Sampling | None:
     if not given:
         return None
     try:
-        with speak_plainly():
+        with use_plain_names():
             return Sampling(**given)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
@@ -302,14 +302,14 @@ def _make_rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Ite
             error = ValueError(
                 f"{place}: a rule has the keys {', '.join(KEYS)}; it has `{key}`.{did_you_mean(key, KEYS)}"
             )
-            raise point_to("gate.md", error)
+            raise add_page("gate.md", error)
     kinds = [key for key in ("verdict", *LIMITS) if key in table]
     if not kinds:
         error = ValueError(
             f"{place}: a rule must have `verdict = true` or a limit, one or several of {', '.join(LIMITS)}; it has "
             "none."
         )
-        raise point_to("gate.md", error)
+        raise add_page("gate.md", error)
     if table.get("verdict", True) is not True:
         raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten_repr(table['verdict'])}.")
     metric = table.get("metric", "ltce")
@@ -323,7 +323,7 @@ def _make_rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Ite
         if key != "verdict":
             choices |= {"limit": table[key], "metric": metric}
         try:
-            with speak_plainly():
+            with use_plain_names():
                 if "tolerance" in choices:
                     choices["tolerance"] = read_tolerance(choices["tolerance"])
                 rule = Rule(LIMITS.get(key, "verdict"), **choices)

@@ -270,7 +270,7 @@ def _check_answer(part: Any, kind: str, bins: int, source: str, name: str) -> An
         or part.shape != shape
         or part.dtype.kind not in ("b" if kind == "fragile" else "fiu")
     ):
-        what = "truth values" if kind == "fragile" else "numbers"
+        what = "booleans" if kind == "fragile" else "numbers"
         returned = f"{part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part).__name__
         raise TypeError(f"{source} must return {kind} as {what} of shape {shape}; {name} returns {returned}.")
     if kind == "fragile":

@@ -111,7 +111,7 @@ NAMES: dict[Role, set[str]] = {
     },
 }
 LOOKS: dict[Role, str] = {
-    "label": "labels: 0 and 1 or truth values",
+    "label": "labels: 0 and 1 or booleans",
     "score": "scores: probabilities between 0 and 1",
     "time": "dates or times",
 }
@@ -570,7 +570,7 @@ def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -
 
 
 def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | None = None) -> list[str]:
-    """Return columns that could make segments: text, truth values and whole numbers of few values in the first rows,
+    """Return columns that could make segments: text, booleans and whole numbers of few values in the first rows,
     but no numbers of two values, as labels are.
 
     Examples

@@ -28,7 +28,7 @@ def open_frame(frame: Any) -> Any:
         except ImportError as error:
             raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
         if type(frame).__module__.partition(".")[0] in ("pandas", "dask"):
-            frame = _tell_in_utc(frame)
+            frame = _convert_to_utc(frame)
         try:
             return nw.from_native(frame)
         except TypeError:
@@ -39,7 +39,7 @@ def open_frame(frame: Any) -> Any:
     )
 
 
-def _tell_in_utc(frame: Any) -> Any:
+def _convert_to_utc(frame: Any) -> Any:
     """Times with a zone in UTC, as other engines cut them: narwhals does not know all zones of pandas."""
     kinds = getattr(frame, "dtypes", {})
     kinds = kinds.items() if getattr(frame, "ndim", 0) == 2 and frame.columns.is_unique else ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import re
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -267,7 +266,7 @@ def name_kind(value: Any) -> str:
 
 
 def is_alike(first: str, second: str) -> bool:
-    """Whether values of two kinds can stand in one column: numbers and truth values do among text."""
+    """Whether values of two kinds can stand in one column: numbers and booleans do among text."""
     return first == second or (("text" in (first, second)) and not {first, second} & {"a list", "an object"})
 
 
@@ -549,6 +548,8 @@ def _open_ipc(pl: Any, place: Path) -> Any:
 
 
 def _read_npz(pl: Any, place: Path) -> Any:
+    import zipfile
+
     try:
         with np.load(place) as archive:
             columns = {name: archive[name] for name in archive.files}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from truecal._errors import check_column, did_you_mean, option, point_to
+from truecal._errors import add_page, check_column, did_you_mean, option
 from truecal._text import plural
 from truecal.data import (
     AnyArray,
@@ -182,7 +182,7 @@ class Query:
         known = [value for value in collect(words.unique().head(MANY), ("label",))["label"] if value is not None]
         known = sorted(map(str, known))
         odd = [word for word in known if word not in ("0", "1")]
-        rule = f"`{label}` must hold 0 and 1 or truth values"
+        rule = f"`{label}` must hold 0 and 1 or booleans"
         if len(odd) == len(known) - 2 and len(odd) == 1 and advise_on(odd[0]):
             row = self._find_row(label, language(self.frame).col("value") == odd[0]) if self.here else None
             place = "" if row is None else f", {self._name_row(row[0])}"
@@ -517,7 +517,7 @@ class Query:
             hint = self._advise_range(bool(counts[3]), first) if wrong else self._advise_missing()
             hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = self._describe_invalid(counts, scores)
-            place = self._tell_invalid(counts, scores) if first is None else self._tell_place(*first)
+            place = self._find_invalid(counts, scores) if first is None else self._describe_position(*first)
             time = ", a time" if any(name in self.roles.periods for name in self.roles.by) else ""
             more = ", a cluster" * len(self.roles.clusters)
             more += "".join(f", {RULES[name]}" for name in self.roles.extras.names)
@@ -525,7 +525,7 @@ class Query:
                 f"Every row must have a label{time}{more} and a score in {(self.origin or self).roles.span}; of "
                 f"{plural(total, 'row')} {reasons}.{place}{hint}"
             )
-            raise point_to("data.md", error)
+            raise add_page("data.md", error)
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
 
@@ -571,7 +571,7 @@ class Query:
             found += [] if outside is None else [(outside.first, outside.value, name)]
         return min(found, default=None)
 
-    def _tell_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
+    def _find_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
         """Where the first label is that is neither 0 nor 1, or else the first value that is missing; "" where rows have
         no order."""
         if not self.here or self.joined or self.origin:
@@ -602,7 +602,7 @@ class Query:
         found = collect(rows.head(1), ("value",))
         return (found["row"][0].item(), found["value"][0]) if len(found["row"]) else None
 
-    def _tell_place(self, row: int, value: float, name: str) -> str:
+    def _describe_position(self, row: int, value: float, name: str) -> str:
         return f" The first outside is {value!r}, {self._name_row(row)} of `{name}`."
 
     def _name_row(self, row: int) -> str:

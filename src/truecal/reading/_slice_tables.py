@@ -48,7 +48,7 @@ def cross(
 ) -> Crossed:
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
-    Words, truth values and numbers of few values are levels as they are: the ten most frequent of the first rows, and
+    Text, booleans and numbers with few values are levels as they are: the ten most frequent of the first rows, and
     the others together. Other numbers and times, and dates in text as ISO 8601 writes them, are cut into ten ranges of
     about equally many of the first rows. The scores are a column as well. Levels do not depend on labels.
 

@@ -66,7 +66,7 @@ def report(
         A result, results by the names of their models, or those of a model of several classes: the most probable
         class as a model's result, and a table of all classes.
     path
-        Where to; a file that is there is replaced when the new one is complete.
+        The file to write; an existing one is replaced when the new one is complete.
     metric : str, optional
         Whose bins are listed, and drawn among the other diagrams: by default those of the first metric, and of TCE.
     scale : "linear" or "logit", optional

@@ -57,8 +57,8 @@ class Result(JsonMixin):
     seed : int or None
         What labels were redrawn with, where it was given as a number.
     adjust, region
-        How the bins' p-values were adjusted for their number, and which predictions were judged; None for not and
-        all.
+        How the bins' p-values were adjusted for their number, and which predictions were evaluated. None: not
+        adjusted, and all.
     nulls, intervals : dict
         Metric name to its `NullDistribution` and its `Interval`, where they were asked for.
     bounds : dict
@@ -198,7 +198,7 @@ class Result(JsonMixin):
         return test is not None and not test.per_prediction
 
     def separated(self, name: str) -> bool:
-        """Whether a metric is a slope without an end: the scores separate the labels."""
+        """Whether a metric is an infinite slope: the scores separate the labels."""
         return self.metrics[name].name == "slope" and math.isinf(self.values[name])
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:

@@ -149,24 +149,24 @@ def _name_undetectable(verdict: Verdict) -> str:
 
 def _describe_within(result: CheckResult) -> str:
     if result.rule.kind == "dropped":
-        return _tell_dropped(result, "within")
+        return _describe_dropped_rows(result, "within")
     side = "within" if result.rule.kind not in ("p_value", "least") else "not below"
     side = "entirely within" if result.rule.needs == "difference" else side
-    return f"{_tell_number(result)}, {side} {_name_limit(result)}"
+    return f"{_describe_number(result)}, {side} {_name_limit(result)}"
 
 
 def _describe_beyond(result: CheckResult) -> str:
     """A number beyond its limit, and what proves it."""
     kind = result.rule.kind
     if kind == "dropped":
-        return _tell_dropped(result, "above")
+        return _describe_dropped_rows(result, "above")
     if kind == "p_value":
-        return f"{_tell_number(result)}, below {_name_limit(result)}"
+        return f"{_describe_number(result)}, below {_name_limit(result)}"
     if result.rule.needs == "difference":
-        return f"{_tell_number(result)}, entirely above {_name_limit(result)}"
+        return f"{_describe_number(result)}, entirely above {_name_limit(result)}"
     metric = find_metric(result.rule.metric)
     proof = "" if metric is not None and metric.overall else f", and the verdict is miscalibrated ({_format_p(result)})"
-    return f"{_exceed(result)}; {_tell_end(result)}{proof}"
+    return f"{_exceed(result)}; {_describe_end(result)}{proof}"
 
 
 def _describe_infinite(result: CheckResult) -> str:
@@ -178,19 +178,19 @@ def _describe_not_finite(result: CheckResult) -> str:
 
 
 def _describe_cells(result: CheckResult) -> str:
-    return f"{_tell_number(result)}, and so is {_name_limit(result)}"
+    return f"{_describe_number(result)}, and so is {_name_limit(result)}"
 
 
 def _describe_straddling(result: CheckResult) -> str:
     if result.rule.needs == "difference":
-        return f"{_tell_number(result)}, and the interval includes {_name_limit(result)}"
-    return f"{_exceed(result)}, but {_tell_end(result)}, within the limit"
+        return f"{_describe_number(result)}, and the interval includes {_name_limit(result)}"
+    return f"{_exceed(result)}, but {_describe_end(result)}, within the limit"
 
 
 def _describe_unproven(result: CheckResult) -> str:
     verdict = f"but the verdict is not miscalibrated ({_compare_p(result)})"
     if result.rule.needs == "difference":
-        return f"{_tell_number(result)}, entirely above {_name_limit(result)}, {verdict}"
+        return f"{_describe_number(result)}, entirely above {_name_limit(result)}, {verdict}"
     return f"{_exceed(result)}, {verdict}"
 
 
@@ -199,8 +199,8 @@ def _describe_few_resamples(result: CheckResult) -> str:
     if result.rule.kind == "p_value":
         smallest = min(details.adjusted / (draws + 1), 1.0)
         return (
-            f"{_tell_number(result)}, but {plural(draws, 'null draw')} cannot give less than {smallest:.4g}; at least "
-            f"{needed:,} are needed to fall below {_name_limit(result)}"
+            f"{_describe_number(result)}, but {plural(draws, 'null draw')} cannot give less than {smallest:.4g}; at "
+            f"least {needed:,} are needed to fall below {_name_limit(result)}"
         )
     interval = f"the {_format_confidence(result)} CI of {result.rule.metric}"
     return f"{interval} was computed with {plural(draws, 'resample')}; at least {needed:,} are needed"
@@ -298,7 +298,7 @@ def _name_number(result: CheckResult) -> str:
     return f"{name} minus the baseline's"
 
 
-def _tell_number(result: CheckResult) -> str:
+def _describe_number(result: CheckResult) -> str:
     """What is held against the limit, and its value."""
     details, observed = result.details, result.observed or 0.0
     text = f"{_name_number(result)} is {_write(result, observed)}"
@@ -310,7 +310,7 @@ def _tell_number(result: CheckResult) -> str:
     return f"{_name_number(result)} is between {low} and {high}, as scores are grouped into cells"
 
 
-def _tell_dropped(result: CheckResult, side: str) -> str:
+def _describe_dropped_rows(result: CheckResult, side: str) -> str:
     """The dropped rows and their share, and why they were dropped."""
     row_counts = result.details.row_counts
     share = f"a share of {_write(result, result.observed or 0.0)}, {side} {_name_limit(result)}"
@@ -324,10 +324,10 @@ def _tell_dropped(result: CheckResult, side: str) -> str:
 def _exceed(result: CheckResult) -> str:
     """That a number is beyond its limit."""
     side = "below" if result.rule.kind == "least" else "above"
-    return f"{_tell_number(result)}, {side} {_name_limit(result)}"
+    return f"{_describe_number(result)}, {side} {_name_limit(result)}"
 
 
-def _tell_end(result: CheckResult) -> str:
+def _describe_end(result: CheckResult) -> str:
     """Where the confidence interval of the metric starts, or ends."""
     kind, end = result.rule.kind, _write(result, result.details.end or 0.0)
     interval = "the interval" if kind == "upper" else f"its {_format_confidence(result)} CI"

@@ -84,7 +84,7 @@ def describe_guarantee(monitor: Monitor) -> str:
     """Describe how rare false alarms are."""
     level = format_percent(monitor.significance)
     return (
-        f"A calibrated model ever raises an alarm with a probability of at most {level}, however often it is checked."
+        f"The probability that a calibrated model ever raises an alarm is at most {level}, however often it is checked."
     )
 
 
