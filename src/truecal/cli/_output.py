@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecal._text import Terminal, plural, printable, printable_lines
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from truecal.results import Table
 
 
@@ -61,7 +63,7 @@ def print_answer(
     from truecal._atomic import write_text
 
     place = args.output if args.output != "-" else None
-    suffix = "" if place is None or args.json or args.csv else Path(place).suffix.lower()
+    suffix = "" if place is None or args.json or args.csv else os.path.splitext(place)[1].lower()
     as_data = True
     if args.json or suffix == ".json":
         answer = json()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from truecal.verdict._component import ASYMPTOTIC, GroupData
 SPREAD = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
 class CoxTest:
     """Test that the calibration intercept is 0 and the calibration slope is 1.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from truecal import _kernel
@@ -11,7 +9,6 @@ from truecal.data import Bools, CellGroups, Floats
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 
-@dataclass(frozen=True, slots=True)
 class CumulativeTest:
     """Test the range of the cumulative differences between labels and predictions (ECCE-R).
 

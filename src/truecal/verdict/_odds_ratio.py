@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +18,6 @@ EVEN = 0.02
 TAIL_ROUNDING = 1e-16
 
 
-@dataclass(frozen=True, slots=True)
 class OddsRatioTest:
     """Test one odds ratio on all predictions by labels that are weighted by their information about it.
 
@@ -33,7 +31,7 @@ class OddsRatioTest:
     """
 
     name: str = "odds_ratio"
-    title: str = "one factor on all odds"
+    title: str = "a common odds ratio"
     statistic: str = (
         "only with label noise: each label weighted by its information about one odds ratio on all "
         "predictions, which the noise hides if predictions are small; against a gamma distribution with the same three "

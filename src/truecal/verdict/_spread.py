@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from truecal import _kernel
@@ -16,7 +14,6 @@ from truecal.verdict._component import ASYMPTOTIC, GroupData
 SMALLEST = 4.0
 
 
-@dataclass(frozen=True, slots=True)
 class SpreadTest:
     """Test whether the numbers of positives in many score windows vary more than if calibrated.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from truecal.data import Bools, Floats
 from truecal.verdict._component import GroupData
 
 
-@dataclass(frozen=True, slots=True)
 class TotalTest:
     """Test all positives against the sum of the predictions.
 

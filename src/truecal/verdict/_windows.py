@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from truecal.data import Bools, Floats
 from truecal.metrics import prove_windows
 from truecal.verdict._component import GroupData
 
 
-@dataclass(frozen=True, slots=True)
 class WindowsTest:
     """Test the windows of Local TCE if predictions may deviate by a tolerance.
 
