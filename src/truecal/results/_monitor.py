@@ -14,13 +14,8 @@ from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Segment
 from truecal.inference import PeriodSums, Process, find_change_point
 from truecal.metrics import Direction, Tolerance
 from truecal.results._json import JsonMixin, register
+from truecal.results._ratios import format_count
 from truecal.results._table import Column, Table, column, register_table
-
-
-def _format_count(count: float) -> str:
-    from truecal import words
-
-    return words.format_count(count)
 
 
 def _format_e_value(e_value: float) -> str:
@@ -189,7 +184,7 @@ class MonitorTable(Table):
     periods: Ints = field(metadata=column("count", "periods", "Periods evaluated since the start or the last reset."))
     n: Ints = field(metadata=column("count", "n", "Rows in these periods."))
     observed: Ints = field(metadata=column("count", "O", "Positives observed in these periods."))
-    expected: Floats = field(metadata=column("count", "E", "Positives expected in these periods.", _format_count))
+    expected: Floats = field(metadata=column("count", "E", "Positives expected in these periods.", format_count))
     e_value: Floats = field(metadata=column("ratio", "e-value", "The evidence after the last period.", _format_e_value))
     alarm: Bools = field(metadata=column("flag", "alarm", "Whether an alarm was raised since the last reset."))
     direction: tuple[Direction | None, ...] = field(

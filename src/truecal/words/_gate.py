@@ -20,6 +20,7 @@ from truecal.words._verdict import (
     describe_excess_tolerance,
     format_total,
     format_total_ratio,
+    name_beyond,
 )
 
 # what each kind of rule asks for
@@ -94,7 +95,7 @@ def _describe_miscalibrated(result: CheckResult) -> str:
     if verdict is None:
         return f"miscalibrated ({p_value})"
     total = format_total(verdict, result.details.groups, _name_groups(result))
-    text = f"miscalibrated{_name_tolerance(verdict)} ({p_value}): {total}"
+    text = f"miscalibrated{name_beyond(verdict)} ({p_value}): {total}"
     if verdict.contradicted:
         one = verdict.contradicted == 1
         text += f"; {verdict.contradicted:,} row{'s' * (not one)} contradict{'s' * one} a prediction of exactly 0 or 1"
@@ -104,7 +105,7 @@ def _describe_miscalibrated(result: CheckResult) -> str:
 
 def _describe_consistent(result: CheckResult, sign: str = "no miscalibration{tolerance} found") -> str:
     verdict = result.details.verdict
-    tolerance = "" if verdict is None else _name_tolerance(verdict)
+    tolerance = "" if verdict is None else name_beyond(verdict)
     return f"{sign.format(tolerance=tolerance)} ({_compare_p(result)}){_doubt_tolerance(verdict)}"
 
 
@@ -122,10 +123,6 @@ def _doubt_tolerance(verdict: Verdict | None) -> str:
     return f"; {excess}" if excess else ""
 
 
-def _name_tolerance(verdict: Verdict) -> str:
-    return "" if verdict.tolerance is None else " beyond the tolerance"
-
-
 def _describe_underpowered(result: CheckResult) -> str:
     details, verdict = result.details, result.details.verdict
     if verdict is None:
@@ -133,7 +130,7 @@ def _describe_underpowered(result: CheckResult) -> str:
     enough = "" if details.enough is None else f" (about {details.enough:,} such rows are enough)"
     if math.isinf(verdict.detectable):
         return f"no odds ratio would be detected if {_name_undetectable(verdict)}{enough}"
-    size = f"{format_odds_ratio(verdict.detectable)} or more{_name_tolerance(verdict)}"
+    size = f"{format_odds_ratio(verdict.detectable)} or more{name_beyond(verdict)}"
     level = f"{result.rule.significance:g}{f' across {details.groups:,} {_name_groups(result)}' * (details.groups > 1)}"
     found = f"only odds ratios of {size} would be detected in either direction with 80% power at significance {level}"
     return f"{found}; {FACTOR:g} is required{enough}{_doubt_tolerance(verdict)}"

@@ -71,7 +71,9 @@ def describe_recalibration(found: Recalibration) -> tuple[str, ...]:
         return tuple(sentences)
     before, after = (_describe_verdict(result) for result in (validation.before, validation.after))
     idle = _is_idle(found, validation)
-    sentences.append(f"Verdict: {after}." if idle else f"Verdict before: {before}; {_name_after(found)}: {after}.")
+    sentences.append(
+        f"Verdict: {after}." if idle else f"Verdict before: {before}; {_name_fold_maps(found) or 'after'}: {after}."
+    )
     unresolved = validation.statuses[0] == Status.MISCALIBRATED and found.status == RecalibrationStatus.NOT_SHOWN
     if validation.statuses[1] == Status.MISCALIBRATED:
         sentences.append(STILL)
@@ -79,7 +81,7 @@ def describe_recalibration(found: Recalibration) -> tuple[str, ...]:
         sentences.append(GROUPS.format(by=option("by")))
     if all(map(math.isfinite, validation.skill)):
         left = [format_percent(1 - share) for share in validation.skill]
-        shares = left[1] if idle else f"before {left[0]}, {_name_after(found)} {left[1]}"
+        shares = left[1] if idle else f"before {left[0]}, {_name_fold_maps(found) or 'after'} {left[1]}"
         sentences.append(f"Log loss relative to a constant prediction, which has no skill: {shares}.")
     if any(math.isinf(result["log_loss"]) for result in (validation.before, validation.after)):
         sentences.append(CLIPPED)
@@ -186,11 +188,12 @@ def _describe_loss(found: Recalibration, validation: Validation) -> str:
         return f"no map improves held-out log loss by enough ({method})"
     gap = validation.log_loss
     sampled = validation.before.verdict is not None and not validation.before.verdict.sampling.plain
+    maps = _name_fold_maps(found)
     verb = "falls" if validation.helped else "rises" if validation.harmed else "does not change significantly,"
     interval = f"{_format_change(-gap.high)} to {_format_change(-gap.low)}"
     return (
-        f"held-out log loss{' of the sample' if sampled else ''}{_qualify(found)} {verb} from {gap.first:.4g} to "
-        f"{gap.second:.4g} "
+        f"held-out log loss{' of the sample' if sampled else ''}{f' {maps}' * bool(maps)} {verb} from {gap.first:.4g} "
+        f"to {gap.second:.4g} "
         f"({_format_change(-gap.difference)}, {format_percent(gap.confidence)} CI {interval}; {method})"
     )
 
@@ -199,18 +202,9 @@ def _format_change(change: float) -> str:
     return f"{change:+.3g}"
 
 
-def _changes(found: Recalibration) -> bool:
-    """Whether the map changes any prediction."""
-    return found.kind != "none" or bool(found.offsets.any())
-
-
-def _name_after(found: Recalibration) -> str:
-    """Name what is compared with the predictions: the map, or if there is none the maps that the folds chose."""
-    return "after" if _changes(found) else "with the maps that the folds chose"
-
-
-def _qualify(found: Recalibration) -> str:
-    return "" if _changes(found) else " with the maps that the folds chose"
+def _name_fold_maps(found: Recalibration) -> str:
+    """Name the maps that the folds chose, which were validated if the map changes no prediction; else nothing."""
+    return "" if found.kind != "none" or found.offsets.any() else "with the maps that the folds chose"
 
 
 def _is_idle(found: Recalibration, validation: Validation) -> bool:

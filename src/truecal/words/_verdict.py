@@ -199,7 +199,7 @@ def describe_detectable(verdict: Verdict) -> str:
     everywhere, above, below = map(format_odds_ratio, ratios)
     required = "at most" if verdict.detectable <= FACTOR else "more than"
     return (
-        f"On all predictions{_beyond(verdict)}: {everywhere}, {required} the {FACTOR:g} that a consistent verdict "
+        f"On all predictions{name_beyond(verdict)}: {everywhere}, {required} the {FACTOR:g} that a consistent verdict "
         f"requires. Confined to a fifth of the information: {above} if predictions are too low, {below} if they are "
         "too high."
     )
@@ -212,7 +212,7 @@ def describe_blind_side(verdict: Verdict) -> str:
     if verdict.sampling.plain:
         # the side that has fewer outcomes to take away
         which = f"{noun} that are {'too high' if verdict.expected <= verdict.n / 2 else 'too low'}"
-    return f"{which} would go undetected at any odds ratio{_beyond(verdict)}"
+    return f"{which} would go undetected at any odds ratio{name_beyond(verdict)}"
 
 
 def describe_remarks(verdict: Verdict) -> tuple[str, ...]:
@@ -317,13 +317,14 @@ def _find_certain(verdict: Verdict, wrong: Sequence[ScoreBand]) -> Literal["all"
     return "all" if all(certain) else "some" if any(certain) else None
 
 
-def _beyond(verdict: Verdict) -> str:
+def name_beyond(verdict: Verdict) -> str:
+    """Return that an error is one beyond the tolerance, if there is one."""
     return "" if verdict.tolerance is None else " beyond the tolerance"
 
 
 def _describe_rule(verdict: Verdict) -> str:
     """Return which odds ratio a consistent verdict rules out."""
-    on = _beyond(verdict) or " on all predictions"
+    on = name_beyond(verdict) or " on all predictions"
     return f"an odds ratio of {format_odds_ratio(verdict.detectable)}{on} would have been detected with 80% power"
 
 
@@ -334,7 +335,7 @@ def _describe_missing(verdict: Verdict) -> str:
     if math.isinf(verdict.detectable):
         return describe_blind_side(verdict)
     return (
-        f"an odds ratio of {FACTOR:g}{_beyond(verdict)} may go undetected; "
+        f"an odds ratio of {FACTOR:g}{name_beyond(verdict)} may go undetected; "
         f"the minimum detectable odds ratio is {format_odds_ratio(verdict.detectable)} (80% power)"
     )
 
