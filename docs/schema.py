@@ -22,7 +22,7 @@ import numpy as np
 
 import truecal
 from truecal.data import Note, NoteCode, Reason
-from truecal.results._json import FORMAT, OWN, PARTS, PLAIN, JsonMixin, _find_items, find_part
+from truecal.results._json import FORMAT, OWN, PARTS, PLAIN_TYPES, JsonMixin, _find_items, find_part
 from truecal.results._table import SHOWN_ONLY, Table, _list_columns
 
 PLACE = Path(__file__).parents[1] / "src" / "truecal" / "schema.json"
@@ -95,7 +95,7 @@ def _describe_file(name: str, definition: Schema) -> Schema:
 
 def _describe_named() -> Schema:
     """Values of types that JSON lacks, in fields that may hold anything."""
-    names = [kind.__name__ for kind in PLAIN]
+    names = [kind.__name__ for kind in PLAIN_TYPES]
     properties = {"type": {"enum": names}, "value": {}}
     return {"type": "object", "properties": properties, "required": ["type", "value"]}
 

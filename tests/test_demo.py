@@ -53,7 +53,7 @@ def test_the_calibrated_model_stands_out(results):
 
 
 def test_the_null_mean_is_beside_every_value(results):
-    models, heads, *rows = demo.compare(results).splitlines()
+    models, heads, *rows = demo.format_models(results).splitlines()
     assert models.split() == list(results)
     assert heads.split() == ["value", "if", "calibrated"] * 3
     assert len({len(line) for line in (models, heads, *rows)}) == 1  # columns end below each other
@@ -67,7 +67,7 @@ def test_the_null_mean_is_beside_every_value(results):
 
 def test_it_prints_the_models_side_by_side(demonstrated):
     results, out, folder = demonstrated
-    assert demo.compare(results) in out
+    assert demo.format_models(results) in out
     for result in results.values():
         assert result.format("tce") in out
     assert max(len(line) for line in out.splitlines()) <= 110

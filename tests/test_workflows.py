@@ -42,7 +42,7 @@ def test_workflows_call_what_exists(path, load):
         if used.startswith("./"):
             assert (ROOT / used).is_file()
         else:
-            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+(\.\d+\.\d+)?", used), f"{used} is not pinned by version"
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", used), f"{used} is not pinned to a commit"
     commands = [line for step in list_steps(workflow) for line in step.get("run", "").splitlines()]
     for line in commands:
         if line.startswith("make "):
@@ -113,22 +113,100 @@ def test_checks_before_a_commit_are_pinned(load):
         assert re.fullmatch(r"v\d+\.\d+\.\d+", repository["rev"])
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [("", []), ("-y y --segment 'seg=*' -p \"p q\"", ["-y", "y", "--segment", "seg=*", "-p", "p q"])],
-)
-def test_the_action_reads_options_as_a_shell_does(load, tmp_path, options, words):
+def test_every_action_is_pinned_to_a_commit_and_its_version_is_told():
+    """A tag can be moved to other code. Our own action in the docs has no commit yet."""
+    pages = [*FILES, ROOT / "action.yml", ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    used = [
+        line for page in pages for line in re.findall(r"^\s*(?:- )?uses: (.*)$", page.read_text(), flags=re.MULTILINE)
+    ]
+    assert len(used) >= 20
+    for line in used:
+        if not line.startswith(("./", "truecal/truecal@")):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+LONG = "x" * 100_000
+OPTIONS = {
+    "": [],
+    "-y y --segment 'seg=*' -p \"p q\"": ["-y", "y", "--segment", "seg=*", "-p", "p q"],
+    "--by 'a\nb' -y y": ["--by", "a\nb", "-y", "y"],
+    "-y\ny\n-p\np\n": ["-y", "y", "-p", "p"],
+    "-y $(touch stolen)": ["-y", "$(touch", "stolen)"],
+    "-y '$(touch stolen)'": ["-y", "$(touch stolen)"],
+    "-y `touch stolen`": ["-y", "`touch", "stolen`"],
+    "-y y; touch stolen": ["-y", "y;", "touch", "stolen"],
+    "-y y && touch stolen": ["-y", "y", "&&", "touch", "stolen"],
+    "-y y | tee stolen": ["-y", "y", "|", "tee", "stolen"],
+    "-y y > stolen": ["-y", "y", ">", "stolen"],
+    "-y *": ["-y", "*"],
+    "-y ~": ["-y", "~"],
+    "-y $HOME": ["-y", "$HOME"],
+    "-y ${IFS}": ["-y", "${IFS}"],
+    "--": ["--"],
+    "---": ["---"],
+    "''": [""],
+    "-y ''": ["-y", ""],
+    "-y größe -p 概率": ["-y", "größe", "-p", "概率"],
+    "-y a\\ b": ["-y", "a b"],
+    "-y # comment": ["-y", "#", "comment"],
+    "-y !!": ["-y", "!!"],
+    f"-y {LONG}": ["-y", LONG],
+    "  \t\n  ": [],
+    "-y 'it'\\''s'": ["-y", "it's"],
+    "-y \u2028\u202e": ["-y", "\u2028\u202e"],
+}
+REFUSED = ["'", '"', "-y 'a", '-y "a', "-y a'b'c'", "\\", "-y y \\", "\"'", "-h", "-y y --help", "'-h'"]
+
+
+def run_action(load, folder, data="a.csv b*.csv", options="", script=None):
     """The step of the action, with a command in the place of truecal that writes down its arguments and exits with 3."""
     (step,) = (step for step in load(ROOT / "action.yml")["runs"]["steps"] if step.get("id") == "check")
-    command = tmp_path / "truecal"
-    command.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$ARGUMENTS"\nexit 3\n')
+    command = folder / "truecal"
+    command.write_text(script or '#!/bin/sh\nprintf "%s\\0" "$@" > "$ARGUMENTS"\nexit 3\n')
     command.chmod(0o755)
-    (tmp_path / "python").symlink_to(sys.executable)
-    places = {"ARGUMENTS": tmp_path / "arguments", "GITHUB_OUTPUT": tmp_path / "output"}
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DATA": "a.csv b*.csv", "OPTIONS": options}
-    done = subprocess.run(
-        ["bash", "-c", step["run"]], env=environment | {name: str(place) for name, place in places.items()}, check=False
-    )
+    if not (folder / "python").exists():
+        (folder / "python").symlink_to(sys.executable)
+    places = {"ARGUMENTS": folder / "arguments", "GITHUB_OUTPUT": folder / "output"}
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "DATA": data, "OPTIONS": options, "LC_ALL": "C.UTF-8"}
+    environment |= {name: str(place) for name, place in places.items()} | {"GITHUB_ACTION_PATH": str(ROOT)}
+    shell = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]]  # as GitHub calls it
+    done = subprocess.run(shell, env=environment, check=False, cwd=folder, capture_output=True, text=True)
+    assert not (folder / "stolen").exists()
+    assert places["GITHUB_OUTPUT"].read_text().splitlines()[-1] == f"exit-code={done.returncode}"
+    words = places["ARGUMENTS"].read_text().split("\0")[:-1] if places["ARGUMENTS"].exists() else None
+    return done, words
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ascii(options[:30]))
+def test_the_action_reads_options_as_a_shell_does(load, tmp_path, options):
+    done, words = run_action(load, tmp_path, options=options)
     assert done.returncode == 3
-    assert places["ARGUMENTS"].read_text().splitlines() == ["check", "a.csv", "b*.csv", *words]
-    assert places["GITHUB_OUTPUT"].read_text() == "exit-code=3\n"
+    assert words == ["check", "a.csv", "b*.csv", *OPTIONS[options]]
+
+
+@pytest.mark.parametrize("options", REFUSED, ids=ascii)
+def test_the_action_refuses_options_that_it_cannot_read(load, tmp_path, options):
+    done, words = run_action(load, tmp_path, options=options)
+    assert done.returncode == 2
+    assert words is None
+    assert "`options` must" in done.stderr
+
+
+@pytest.mark.parametrize("data", ["", "   ", "''", "a.csv ''", "--help", "-", "--rules=x a.csv", "'a"])
+def test_the_action_refuses_data_that_are_none(load, tmp_path, data):
+    done, words = run_action(load, tmp_path, data=data)
+    assert (done.returncode, words) == (2, None)
+    assert "`data` must" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [("#!/bin/sh\nkill -9 $$\n", 137), ("#!/bin/nowhere\n", 2), *((f"#!/bin/sh\nexit {i}\n", i) for i in range(5))],
+)
+def test_the_action_ends_as_the_check_does(load, tmp_path, script, code):
+    assert run_action(load, tmp_path, script=script)[0].returncode == code
+
+
+def test_the_action_takes_many_files(load, tmp_path):
+    done, words = run_action(load, tmp_path, data=" ".join(["a" * 1000] * 100), options="")
+    assert (done.returncode, len(words)) == (3, 101)

@@ -45,3 +45,11 @@ assert_type(truecal.evaluate(classes), ClassResults)
 assert_type(truecal.evaluate(y, np.ones((2, 3)) / 3, multiclass="classwise"), ClassResults)
 assert_type(truecal.evaluate(y, np.ones((2, 3)) / 3, multiclass="top-label"), Result)
 assert_type(truecal.check(classes), truecal.Decision)
+assert_type(truecal.check(data, significance=0.001, tolerance=0.01, resamples=100), truecal.Decision)
+assert_type(truecal.recalibrate(data, kind="beta", by="place", folds=3), truecal.results.Recalibration)
+assert_type(truecal.recalibrate(y, p, sample_weight=[1, 2], cluster=["a", "b"]), truecal.results.Recalibration)
+assert_type(truecal.evaluate(y, p, sample_weight=[1, 2], missing="drop", significance=0.01), Result)
+assert_type(truecal.evaluate_classes(y, np.ones((2, 3)) / 3, labels=["a", "b", "c"], cluster=[1, 2]), ClassResults)
+truecal.evaluate(y, p, nul_draws=3)  # type: ignore[call-overload]
+truecal.recalibrate(y, p, fold=3)  # type: ignore[call-arg]
+truecal.report(truecal.evaluate(y, p), "a.html", titel="a")  # type: ignore[call-arg]

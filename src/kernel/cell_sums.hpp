@@ -77,7 +77,9 @@ struct PooledPlace {
         const std::uint64_t d = rest >> (rest_bits + dropped(lead) - squared_bits);
         return d * d;
     }
-    static int dropped(std::uint64_t lead) { return pooled_powers.dropped[lead >> (cell_bits - 1)]; }
+    // Of 0.5 and of what is no score, too.
+    static std::size_t power(std::uint64_t lead) { return std::min<std::uint64_t>(lead >> (cell_bits - 1), largest_power); }
+    static int dropped(std::uint64_t lead) { return pooled_powers.dropped[power(lead)]; }
 };
 
 // x 2^power, rounded once as by `std::ldexp`, which is slower.
@@ -241,7 +243,8 @@ class CellTable {
     };
     static constexpr int page_bits = 8;
     static constexpr std::size_t page_size = std::size_t(1) << page_bits;
-    static constexpr std::size_t pages = (2 * CellSteps::middle >> page_bits) + 1;
+    static constexpr std::uint32_t last_place = 2 * CellSteps::middle;
+    static constexpr std::size_t pages = (last_place >> page_bits) + 1;
     static constexpr std::uint32_t near_size = 32 << (cell_bits - 1), near_begin = CellSteps::middle - near_size / 2;
     static_assert(near_begin % page_size == 0 && near_size % page_size == 0);
 
@@ -255,6 +258,7 @@ class CellTable {
 
     Moments &moments(std::uint32_t place) {
         if (place - near_begin < near_size) return near_[place - near_begin];
+        place = std::min(place, last_place); // which no score exceeds
         std::unique_ptr<Moments[]> &page = far_[place >> page_bits];
         if (!page) page = std::make_unique<Moments[]>(page_size);
         return page[place & (page_size - 1)];
@@ -411,23 +415,25 @@ TRUECAL_CLONES bool list_words(const Float *__restrict score, const Label *__res
 // Sorts words from `low` to `high` by two digits of their places, with as much memory again.
 inline void sort_words(std::uint64_t *word, std::uint64_t *spare, Index size, std::uint64_t low, std::uint64_t high) {
     const std::uint64_t first = low >> RowWord::place_bit, range = (high >> RowWord::place_bit) - first;
+    constexpr int widest = 11;
     int digit = 0;
-    while (range >> 2 * digit != 0) ++digit;
+    while (digit < widest && range >> 2 * digit != 0) ++digit;
     const std::uint64_t mask = (std::uint64_t(1) << digit) - 1;
-    std::uint32_t lower[1 << 11], upper[1 << 11];
+    std::uint32_t lower[1 << widest], upper[1 << widest];
     std::fill(lower, lower + mask + 1, 0u);
     std::fill(upper, upper + mask + 1, 0u);
-    const auto place = [=](std::uint64_t own) { return (own >> RowWord::place_bit) - first; };
+    const auto low_digit = [=](std::uint64_t own) { return ((own >> RowWord::place_bit) - first) & mask; };
+    const auto high_digit = [=](std::uint64_t own) { return ((own >> RowWord::place_bit) - first) >> digit & mask; };
     for (Index i = 0; i < size; ++i) {
-        ++lower[place(word[i]) & mask];
-        ++upper[place(word[i]) >> digit];
+        ++lower[low_digit(word[i])];
+        ++upper[high_digit(word[i])];
     }
     for (std::uint32_t d = 0, under = 0, over = 0; d <= mask; ++d) {
         under += std::exchange(lower[d], under);
         over += std::exchange(upper[d], over);
     }
-    for (Index i = 0; i < size; ++i) spare[lower[place(word[i]) & mask]++] = word[i];
-    for (Index i = 0; i < size; ++i) word[upper[place(spare[i]) >> digit]++] = spare[i];
+    for (Index i = 0; i < size; ++i) spare[lower[low_digit(word[i])]++] = word[i];
+    for (Index i = 0; i < size; ++i) word[upper[high_digit(spare[i])]++] = spare[i];
 }
 
 // Cells by the first row of each, as if it had no other; the last of `first` is the number of rows.
@@ -522,7 +528,7 @@ class PooledTable {
     std::vector<Sums> sums_[2] = {std::vector<Sums>(cells), std::vector<Sums>(cells)};
 
     static std::size_t where(std::uint64_t lead) {
-        return pooled_powers.begin[lead >> width] + ((lead & ((1 << width) - 1)) >> PooledPlace::dropped(lead));
+        return pooled_powers.begin[PooledPlace::power(lead)] + ((lead & ((1 << width) - 1)) >> PooledPlace::dropped(lead));
     }
     void push(CellColumns &found, std::size_t power, std::size_t at, bool upper) const {
         const Sums &sums = sums_[upper][at];

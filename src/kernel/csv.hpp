@@ -1,9 +1,9 @@
-// Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields. And how many
-// lines a text has.
+// Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields.
 #pragma once
 
 #include "keys.hpp"
 
+#include <cstring>
 #include <tuple>
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -21,8 +21,11 @@ struct CsvState {
     Index marks;      // separators so far in the row
     Index previous;   // the last byte; a line feed before the first
     Index quoted;     // 0 outside quotes, 1 inside, 2 after a quote that may be the closing one
-    Index other;      // bits: 1 if a byte is not ASCII, 2 if a field begins or ends with a space, 4 if a quote occurred
+    Index other;      // bits: 1 if a byte is not ASCII, 2 if a field begins or ends with a space, 4 if one may be missing
 };
+
+// What words for missing values begin with, as NA, null, #N/A, <NA>, \N and ?.
+constexpr unsigned char MISSING_STARTS[] = {'N', 'n', '#', '<', '\\', '?'};
 
 struct CsvCheck {
     unsigned char separator;
@@ -60,10 +63,11 @@ struct CsvCheck {
         const bool starts = before == separator || before == '\n';
         if (before == '\r' && c != '\n') return Odd::lone_return;
         if ((c == ' ' && starts) || (before == ' ' && ends)) state.other |= 2;
+        if (starts && std::memchr(MISSING_STARTS, c, sizeof MISSING_STARTS)) state.other |= 4;
         if (c == '"') {
             if (!starts) return Odd::quote_inside;
             state.quoted = 1;
-            state.other |= 4;
+            state.other |= 4;  // what it encloses is not looked at
         } else if (c == separator) {
             ++state.marks;
         } else if (c == '\r' && before == '\n') {
@@ -85,7 +89,7 @@ struct CsvCheck {
 
     // 64 bytes without quotes, zeros and blank lines; false, and nothing done, where there are any, or a row is odd.
     bool step_block(const unsigned char *text) {
-        __m128i part[4], rare = _mm_setzero_si128(), spaces = rare, returns = rare;
+        __m128i part[4], rare = _mm_setzero_si128(), spaces = rare, returns = rare, words = rare;
         const auto all = [](unsigned char c) { return _mm_set1_epi8(static_cast<char>(c)); };
         std::uint64_t lines = 0, marks = 0, high = 0;
         const auto bits = [](__m128i x, int i) {
@@ -96,6 +100,7 @@ struct CsvCheck {
             rare = _mm_or_si128(rare, _mm_or_si128(_mm_cmpeq_epi8(part[i], all('"')), _mm_cmpeq_epi8(part[i], all(0))));
             spaces = _mm_or_si128(spaces, _mm_cmpeq_epi8(part[i], all(' ')));
             returns = _mm_or_si128(returns, _mm_cmpeq_epi8(part[i], all('\r')));
+            for (const unsigned char c : MISSING_STARTS) words = _mm_or_si128(words, _mm_cmpeq_epi8(part[i], all(c)));
             lines |= bits(_mm_cmpeq_epi8(part[i], all('\n')), i);
             marks |= bits(_mm_cmpeq_epi8(part[i], all(separator)), i);
             high |= bits(part[i], i);
@@ -113,9 +118,14 @@ struct CsvCheck {
             if ((feeds << 1 | (state.previous == '\r')) & ~lines) return false;
         }
         if ((lines | feeds) & after_line) return false;  // a blank line
+        const std::uint64_t starts = after_line | marks << 1 | (state.previous == separator);
+        if (!(state.other & 4) && _mm_movemask_epi8(words)) {
+            std::uint64_t begun = 0;
+            for (const unsigned char c : MISSING_STARTS) begun |= find(c);
+            if (begun & starts) state.other |= 4;
+        }
         if (_mm_movemask_epi8(spaces) || state.previous == ' ') {
             blanks = find(' ');
-            const std::uint64_t starts = after_line | marks << 1 | (state.previous == separator);
             if ((blanks & starts) || ((blanks << 1 | (state.previous == ' ')) & (lines | marks | feeds))) state.other |= 2;
         }
         Index rows = 0, before = state.marks;
@@ -154,21 +164,5 @@ struct CsvCheck {
         return {size, Odd::none};
     }
 };
-
-// The lines that are not blank, in a text that arrives in chunks; `open` says whether the last one is among them so far.
-inline std::tuple<Index, bool> count_lines(const unsigned char *text, Index size, bool open) {
-    const auto is_blank = [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-    const unsigned char *at = text, *end = text + size;
-    Index lines = 0;
-    while (at < end) {
-        for (; !open && at < end && is_blank(*at); ++at) {}
-        if (at == end) break;
-        if (!open) ++lines;
-        const auto *stop = static_cast<const unsigned char *>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-        open = stop == nullptr;
-        at = open ? end : stop + 1;
-    }
-    return {lines, open};
-}
 
 } // namespace truecal

@@ -1,5 +1,9 @@
 // The loops NumPy cannot express. Values are checked in Python, where errors can be explained. Here lengths and positions
 // are checked, so that no call reads or writes outside its arrays. Loops that can take a second hear Ctrl-C.
+//
+// Arrays may change during a call: another thread writes to them, or another process to the file that they are a map of. The
+// number may then be any, but not the memory that is touched. So positions are copied before they are checked, and a position
+// that comes from a score is bounded where it is used, not where the score was looked at.
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "clusters.hpp"
@@ -7,6 +11,7 @@
 #include "crossing.hpp"
 #include "csv.hpp"
 #include "grid.hpp"
+#include "json_lines.hpp"
 #include "keys.hpp"
 #include "levels.hpp"
 #include "limits.hpp"
@@ -52,30 +57,47 @@ inline void demand_equal(Index size, std::initializer_list<Index> others) {
     for (const Index other : others) demand(other == size, "arrays must be of equal length");
 }
 
+// A copy that nobody else writes to.
+template <class T> std::vector<T> copy(const In<T> &given) {
+    std::vector<T> own(given.data(), given.data() + given.shape(0));
+    std::atomic_signal_fence(std::memory_order_seq_cst); // so that compilers do not read the array again instead
+    return own;
+}
+
 // Positions in first..last.
-inline void demand_between(const In<Index> &positions, Index first, Index last) {
+inline std::vector<Index> copy_between(const In<Index> &positions, Index first, Index last) {
+    std::vector<Index> own = copy(positions);
     Index low = first, high = last;
-    for (std::size_t i = 0; i < positions.shape(0); ++i) {
-        low = std::min(low, positions.data()[i]);
-        high = std::max(high, positions.data()[i]);
+    for (const Index position : own) {
+        low = std::min(low, position);
+        high = std::max(high, position);
     }
     demand(low >= first && high <= last, "positions must lie within the entries");
+    return own;
 }
 
 // Bins [begin, end) of `size` entries.
-inline void demand_bins(const In<Index> &begin, const In<Index> &end, Index size) {
-    demand_equal(length(begin), {length(end)});
-    demand_between(begin, 0, size);
-    demand_between(end, 0, size);
-    for (std::size_t i = 0; i < begin.shape(0); ++i)
-        demand(begin.data()[i] <= end.data()[i], "a bin must not end before it begins");
-}
+struct Bins {
+    std::vector<Index> begin, end;
 
-inline void demand_counts(const In<Index> &k, const In<Index> &n) {
-    demand_equal(length(k), {length(n)});
-    for (std::size_t i = 0; i < k.shape(0); ++i)
-        demand(k.data()[i] >= 0 && k.data()[i] <= n.data()[i] && n.data()[i] > 0, "k must lie in 0..n, n above 0");
-}
+    Bins(const In<Index> &begin_, const In<Index> &end_, Index size)
+        : begin(copy_between(begin_, 0, size)), end(copy_between(end_, 0, size)) {
+        demand_equal(length(begin_), {length(end_)});
+        for (std::size_t i = 0; i < begin.size(); ++i) demand(begin[i] <= end[i], "a bin must not end before it begins");
+    }
+    std::size_t size() const { return begin.size(); }
+};
+
+// k positives in n rows.
+struct BinCounts {
+    std::vector<Index> k, n;
+
+    BinCounts(const In<Index> &k_, const In<Index> &n_) : k(copy(k_)), n(copy(n_)) {
+        demand_equal(length(k_), {length(n_)});
+        for (std::size_t i = 0; i < k.size(); ++i)
+            demand(k[i] >= 0 && k[i] <= n[i] && n[i] > 0, "k must lie in 0..n, n above 0");
+    }
+};
 
 // Hears Ctrl-C in a loop that runs without the GIL.
 class Interrupt {
@@ -412,7 +434,7 @@ auto window_tails(In<Index> n, In<Index> positives, Moments3 sums, In<bool> uppe
     auto above = empty<double>(begin.shape(0)), mid_p = empty<double>(begin.shape(0));
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
-    demand_bins(begin, end, length(n));
+    const Bins windows(begin, end, length(n));
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
@@ -424,9 +446,9 @@ auto window_tails(In<Index> n, In<Index> positives, Moments3 sums, In<bool> uppe
         mid_p.data()[i] = found.mid_p;
     };
     WaitingWindows waiting;
-    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+    for (std::size_t i = 0; i < windows.size(); ++i) {
         interrupt.check(computed ? 1 : 16);
-        const Index first = begin.data()[i], last = end.data()[i];
+        const Index first = windows.begin[i], last = windows.end[i];
         const Law law = choose_law(trials, first, last, count_positives(trials, first, last), computed);
         if (computed || first == last) keep(i, Distribution::tails(convolve_cells(trials, first, last, Digits::exact, space), law.k, true));
         else if (law.computed) waiting.add(i, {first, last, law.rows, law.k});
@@ -450,7 +472,7 @@ auto window_shares(In<Index> n, In<Index> positives, Moments3 sums, In<bool> upp
     auto low = empty<double>(begin.shape(0)), high = empty<double>(begin.shape(0));
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
-    demand_bins(begin, end, length(n));
+    const Bins windows(begin, end, length(n));
     if (known) demand_equal(length(begin), {length(std::get<0>(*known)), length(std::get<1>(*known))});
     if (known) demand_equal(4 * beside * length(begin), {length(std::get<2>(*known))});
     nb::gil_scoped_release release;
@@ -469,9 +491,9 @@ auto window_shares(In<Index> n, In<Index> positives, Moments3 sums, In<bool> upp
         found = {shares[0], shares[1]};
         return true;
     };
-    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+    for (std::size_t i = 0; i < windows.size(); ++i) {
         interrupt.check(16);
-        const Index first = begin.data()[i], last = end.data()[i];
+        const Index first = windows.begin[i], last = windows.end[i];
         const Index k = before[static_cast<std::size_t>(last)] - before[static_cast<std::size_t>(first)];
         Shares found{0, 0};
         if (!look(i, k, found)) found = decide(trials, first, last, k, significance / 2, space);
@@ -486,15 +508,15 @@ auto untouched_heads(In<Index> n, Moments3 sums, In<bool> upper, In<Index> begin
     auto beside = empty<double>(4 * Untouched::beside * begin.shape(0));
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(s1), length(s2), length(s3), length(upper)});
-    demand_bins(begin, end, length(n));
+    const Bins windows(begin, end, length(n));
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
     const TrialCells trials{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
     double *next = beside.data();
-    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+    for (std::size_t i = 0; i < windows.size(); ++i) {
         interrupt.check();
-        const Untouched found = find_untouched(trials, begin.data()[i], end.data()[i], significance / 2, space);
+        const Untouched found = find_untouched(trials, windows.begin[i], windows.end[i], significance / 2, space);
         first.data()[i] = found.first;
         last.data()[i] = found.last;
         for (const auto &side : {found.below, found.above})
@@ -513,8 +535,8 @@ auto odds_factors(In<Index> n, In<Index> positives, Moments3 sums, In<bool> uppe
     demand_equal(length(begin), {length(effect), length(freedom)});
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(positives), length(s1), length(s2), length(s3), length(upper)});
-    demand_bins(begin, end, length(n));
-    const std::size_t size = begin.shape(0);
+    const Bins windows(begin, end, length(n));
+    const std::size_t size = windows.size();
     auto value = empty<double>(size), low = empty<double>(size), high = empty<double>(size);
     auto ratio = empty<double>(size), ratio_low = empty<double>(size), ratio_high = empty<double>(size);
     nb::gil_scoped_release release;
@@ -523,7 +545,7 @@ auto odds_factors(In<Index> n, In<Index> positives, Moments3 sums, In<bool> uppe
     const TrialCells trials{n.data(), positives.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < size; ++i) {
         interrupt.check();
-        const OddsFactor found = find_odds_factor(trials, begin.data()[i], end.data()[i], significance,
+        const OddsFactor found = find_odds_factor(trials, windows.begin[i], windows.end[i], significance,
                                                   effect.data()[i], freedom.data()[i], space);
         value.data()[i] = found.value;
         low.data()[i] = found.low;
@@ -535,53 +557,65 @@ auto odds_factors(In<Index> n, In<Index> positives, Moments3 sums, In<bool> uppe
     return std::tuple(value, low, high, ratio, ratio_low, ratio_high);
 }
 
-// How many groups of cells begin at the starts, of which the last is the end.
-Index demand_groups(const In<Index> &starts, Index size) {
-    const Index last = length(starts) - 1;
-    demand(last >= 0 && starts.data()[0] == 0 && starts.data()[last] == size,
-           "starts must begin at 0 and end with the cells");
-    for (Index g = 0; g < last; ++g) demand(starts.data()[g] <= starts.data()[g + 1], "starts must not fall");
-    return last;
-}
+// Groups of `size` cells, end to end: where each begins, and the end of the last one.
+class CellRanges {
+  public:
+    CellRanges(const In<Index> &starts, Index size) : starts_(copy(starts)) {
+        demand(!starts_.empty() && starts_.front() == 0 && starts_.back() == size,
+               "starts must begin at 0 and end with the cells");
+        demand(std::is_sorted(starts_.begin(), starts_.end()), "starts must not fall");
+    }
+
+    Index count() const { return static_cast<Index>(starts_.size()) - 1; }
+    const Index *starts() const { return starts_.data(); }
+
+    // Calls use(group, first, last) for each group.
+    template <class Use> void for_each(Use use) const {
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        for (Index g = 0; g < count(); ++g) {
+            interrupt.check();
+            use(g, starts_[static_cast<std::size_t>(g)], starts_[static_cast<std::size_t>(g) + 1]);
+        }
+    }
+
+  private:
+    std::vector<Index> starts_;
+};
 
 // Pairs of clusters and cells, of which there are so many.
-ClusterPairs demand_pairs(const In<Index> &starts, const In<Index> &cell, const In<Index> &n, Index cells) {
-    demand_equal(length(cell), {length(n)});
-    demand_groups(starts, length(cell));
-    demand_between(cell, 0, cells - 1);
-    return {starts.data(), length(starts) - 1, cell.data(), n.data()};
-}
+struct CopiedPairs {
+    CellRanges clusters;
+    std::vector<Index> cell, n;
+
+    CopiedPairs(const In<Index> &starts, const In<Index> &cell_, const In<Index> &n_, Index cells)
+        : clusters(starts, length(cell_)), cell(copy_between(cell_, 0, cells - 1)), n(copy(n_)) {
+        demand_equal(length(cell_), {length(n_)});
+    }
+    ClusterPairs get() const { return {clusters.starts(), clusters.count(), cell.data(), n.data()}; }
+};
 
 // For each window of cells, the sums of f_i f_j and of g_i g_j over ordered pairs of two rows of one cluster.
 auto cluster_products(In<Index> starts, In<Index> cell, In<Index> n, In<double> f, In<double> g, In<Index> begin,
                       In<Index> end) {
     demand_equal(length(f), {length(g)});
-    demand_bins(begin, end, length(f));
-    const ClusterPairs pairs = demand_pairs(starts, cell, n, length(f));
+    const Bins windows(begin, end, length(f));
+    const CopiedPairs pairs(starts, cell, n, length(f));
     auto cross_f = empty<double>(begin.shape(0)), cross_g = empty<double>(begin.shape(0));
     std::fill(cross_f.data(), cross_f.data() + begin.shape(0), 0.0);
     std::fill(cross_g.data(), cross_g.data() + begin.shape(0), 0.0);
     nb::gil_scoped_release release;
     Interrupt interrupt;
-    add_products(pairs, f.data(), g.data(), Layers(begin.data(), end.data(), length(begin), length(f)), cross_f.data(),
-               cross_g.data(), [&] { interrupt.check(); });
+    add_products(pairs.get(), f.data(), g.data(), Layers(windows.begin.data(), windows.end.data(), length(begin), length(f)),
+                 cross_f.data(), cross_g.data(), [&] { interrupt.check(); });
     return std::tuple(cross_f, cross_g);
 }
 
-// Calls use(group, first, last) for each group.
-template <class Use> void for_groups(const In<Index> &starts, Use use) {
-    nb::gil_scoped_release release;
-    Interrupt interrupt;
-    for (Index g = 0; g + 1 < length(starts); ++g) {
-        interrupt.check();
-        use(g, starts.data()[g], starts.data()[g + 1]);
-    }
-}
-
 auto cut_groups(In<double> weight, In<Index> starts, In<double> smallest, bool pairs) {
-    demand_equal(demand_groups(starts, length(weight)), {length(smallest)});
+    const CellRanges groups(starts, length(weight));
+    demand_equal(groups.count(), {length(smallest)});
     Levels found;
-    for_groups(starts, [&](Index group, Index first, Index last) {
+    groups.for_each([&](Index group, Index first, Index last) {
         cut_levels(weight.data(), first, last, smallest.data()[group], pairs, group, found);
     });
     return std::tuple(to_array(found.begin), to_array(found.end), to_array(found.first), to_array(found.group));
@@ -590,13 +624,13 @@ auto cut_groups(In<double> weight, In<Index> starts, In<double> smallest, bool p
 // The cells of groups of scores, end to end, and where each group begins among them.
 auto cell_groups(In<double> score, In<Index> n, In<Index> pos, In<Index> starts) {
     demand_equal(length(score), {length(n), length(pos)});
-    demand_groups(starts, length(score));
+    const CellRanges groups(starts, length(score));
     CellColumns found;
     found.reserve(length(score));
     std::vector<Index> begin{0};
     {
         const auto cells = std::make_unique<FewCells>();
-        for_groups(starts, [&](Index, Index first, Index last) {
+        groups.for_each([&](Index, Index first, Index last) {
             add_cells<CellPlace>(Groups{score.data() + first, n.data() + first, pos.data() + first, last - first}, *cells, found);
             begin.push_back(static_cast<Index>(found.n.size()));
         });
@@ -609,7 +643,8 @@ auto coarsen_groups(In<double> key, In<Index> n, In<Index> pos, Moments3 sums, I
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(key), {length(n), length(pos), length(s1), length(s2), length(s3)});
     demand(bits > 0 && bits <= 53, "a cell must have 1 to 53 bits");
-    const Coarse found = coarsen(key.data(), starts.data(), demand_groups(starts, length(key)), bits);
+    const CellRanges groups(starts, length(key));
+    const Coarse found = coarsen(key.data(), groups.starts(), groups.count(), bits);
     const auto add = [&](const auto &column) {
         auto own = empty<std::remove_const_t<std::remove_pointer_t<decltype(column.data())>>>(found.begin.size());
         add_runs(column.data(), found.begin, length(key), own.data());
@@ -623,9 +658,10 @@ auto coarsen_groups(In<double> key, In<Index> n, In<Index> pos, Moments3 sums, I
 // Of each group, with its own factor on the odds.
 auto shift_groups(In<double> n, In<double> q, In<bool> upper, In<Index> starts, In<double> factor) {
     demand_equal(length(n), {length(q), length(upper)});
-    demand_equal(demand_groups(starts, length(n)), {length(factor)});
+    const CellRanges groups(starts, length(n));
+    demand_equal(groups.count(), {length(factor)});
     auto change = empty<double>(factor.shape(0)), spread = empty<double>(factor.shape(0));
-    for_groups(starts, [&](Index group, Index first, Index last) {
+    groups.for_each([&](Index group, Index first, Index last) {
         const double by = factor.data()[group];
         std::tie(change.data()[group], spread.data()[group]) = shift(n.data(), q.data(), upper.data(), first, last, by);
     });
@@ -636,9 +672,10 @@ auto shift_groups(In<double> n, In<double> q, In<bool> upper, In<Index> starts, 
 auto find_factors(In<double> n, In<double> q, In<bool> upper, In<Index> starts, In<double> reach, In<double> limit,
                   double wanted, bool up, bool down, double largest) {
     demand_equal(length(n), {length(q), length(upper)});
-    demand_equal(demand_groups(starts, length(n)), {length(reach), length(limit)});
+    const CellRanges groups(starts, length(n));
+    demand_equal(groups.count(), {length(reach), length(limit)});
     auto found = empty<double>(reach.shape(0));
-    for_groups(starts, [&](Index group, Index first, Index last) {
+    groups.for_each([&](Index group, Index first, Index last) {
         found.data()[group] = Search{n.data(), q.data(), upper.data(), first, last, reach.data()[group],
                                      limit.data()[group], wanted, up, down}.find(largest);
     });
@@ -695,19 +732,19 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
         const auto e = std::apply(make, columns);
         demand(length(starts) > 0, "starts must not be empty");
-        demand_between(starts, 0, e.size);
-        auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
+        const std::vector<Index> own = copy_between(starts, 0, e.size);
+        auto n = empty<Index>(own.size() - 1), k = empty<Index>(own.size() - 1);
         nb::gil_scoped_release release;
-        count(e, starts.data(), length(starts) - 1, n.data(), k.data());
+        count(e, own.data(), length(starts) - 1, n.data(), k.data());
         return std::tuple(n, k);
     });
     m.def("score_sums", [=](std::tuple<Columns...> columns, In<Index> starts) {
         const auto e = std::apply(make, columns);
         demand(length(starts) > 0, "starts must not be empty");
-        demand_between(starts, 0, e.size);
-        auto sums = empty<double>(starts.shape(0) - 1);
+        const std::vector<Index> own = copy_between(starts, 0, e.size);
+        auto sums = empty<double>(own.size() - 1);
         nb::gil_scoped_release release;
-        score_sums(e, starts.data(), length(starts) - 1, sums.data());
+        score_sums(e, own.data(), length(starts) - 1, sums.data());
         return sums;
     });
     m.def("locate", [=](std::tuple<Columns...> columns, In<double> x, bool after) {
@@ -720,12 +757,12 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     // as many edges of each bin, in increasing order: the first and the last are the bin's ends, despite rounding
     m.def("locate_within", [=](std::tuple<Columns...> columns, In<double> x, In<Index> begin, In<Index> end) {
         const auto e = std::apply(make, columns);
-        demand_bins(begin, end, e.size);
-        const std::size_t bins = begin.shape(0), edges = bins == 0 ? 0 : x.shape(0) / bins;
+        const Bins given(begin, end, e.size);
+        const std::size_t bins = given.size(), edges = bins == 0 ? 0 : x.shape(0) / bins;
         demand(x.shape(0) == bins * edges && (bins == 0 || edges > 1), "every bin must have as many edges, two or more");
         auto found = empty<Index>(x.shape(0));
         for (std::size_t b = 0; b < bins; ++b) {
-            const Index first = begin.data()[b], last = end.data()[b];
+            const Index first = given.begin[b], last = given.end[b];
             for (std::size_t i = 0; i < edges; ++i)
                 found.data()[b * edges + i] = i == 0            ? first
                                               : i + 1 == edges ? last
@@ -736,11 +773,11 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     m.def("place", [=](std::tuple<Columns...> columns, In<double> cuts, In<double> reach, In<Index> begin, In<Index> end) {
         const auto e = std::apply(make, columns);
         demand_equal(6 * length(begin), {length(cuts), length(reach)});
-        demand_bins(begin, end, e.size);
+        const Bins bins(begin, end, e.size);
         auto places = empty<Index>(cuts.shape(0));
-        auto close = empty<bool>(begin.shape(0));
-        for (std::size_t b = 0; b < begin.shape(0); ++b)
-            close.data()[b] = place(e, cuts.data() + 6 * b, reach.data() + 6 * b, begin.data()[b], end.data()[b],
+        auto close = empty<bool>(bins.size());
+        for (std::size_t b = 0; b < bins.size(); ++b)
+            close.data()[b] = place(e, cuts.data() + 6 * b, reach.data() + 6 * b, bins.begin[b], bins.end[b],
                                     places.data() + 6 * b);
         return std::tuple(places, close);
     });
@@ -748,14 +785,14 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
                                    double significance, double log_factor) {
         const auto e = std::apply(make, columns);
         demand_equal(length(k), {length(n), length(starts) - 1});
-        demand_between(starts, 0, e.size);
+        const std::vector<Index> own = copy_between(starts, 0, e.size);
         auto low = empty<Index>(k.shape(0)), high = empty<Index>(k.shape(0));
         bool doubtful = false;
         nb::gil_scoped_release release;
         Interrupt interrupt;
         for (std::size_t b = 0; b < k.shape(0); ++b) {
             interrupt.check(16);
-            const Index begin = starts.data()[b], end = starts.data()[b + 1], positives = k.data()[b], rows = n.data()[b];
+            const Index begin = own[b], end = own[b + 1], positives = k.data()[b], rows = n.data()[b];
             demand(begin <= end && positives >= 0 && positives <= rows && (rows > 0 || begin == end),
                    "k must lie in 0..n, n above 0 unless a bin is empty");
             Rejected found{0, 0, false};
@@ -770,22 +807,22 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     });
     m.def("rows_before", [=](std::tuple<Columns...> columns, In<Index> position) {
         const auto e = std::apply(make, columns);
-        demand_between(position, 0, e.size);
-        auto rows = empty<Index>(position.shape(0));
+        const std::vector<Index> own = copy_between(position, 0, e.size);
+        auto rows = empty<Index>(own.size());
         nb::gil_scoped_release release;
-        rows_before(e, position.data(), length(position), rows.data());
+        rows_before(e, own.data(), length(position), rows.data());
         return rows;
     });
     m.def("edges_between", [=](std::tuple<Columns...> columns, In<Index> starts) {
         const auto e = std::apply(make, columns);
         demand(length(starts) > 1, "there must be a bin");
-        demand_between(starts, 0, e.size);
-        auto edges = empty<double>(starts.shape(0));
-        const std::size_t last = starts.shape(0) - 1;
+        const std::vector<Index> own = copy_between(starts, 0, e.size);
+        auto edges = empty<double>(own.size());
+        const std::size_t last = own.size() - 1;
         edges.data()[0] = 0;
         edges.data()[last] = 1;
         for (std::size_t b = 1; b < last; ++b) {
-            const Index at = starts.data()[b];
+            const Index at = own[b];
             demand(at > 0 && at < e.size, "a cut must lie between entries");
             const double left = e.score(at - 1), right = e.score(at), middle = left + (right - left) / 2;
             edges.data()[b] = middle > left ? middle : right;
@@ -794,22 +831,22 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     });
     m.def("scores_at", [=](std::tuple<Columns...> columns, In<Index> position) {
         const auto e = std::apply(make, columns);
-        demand_between(position, 0, e.size - 1);
-        auto score = empty<double>(position.shape(0));
-        for (std::size_t i = 0; i < position.shape(0); ++i) score.data()[i] = e.score(position.data()[i]);
+        const std::vector<Index> own = copy_between(position, 0, e.size - 1);
+        auto score = empty<double>(own.size());
+        for (std::size_t i = 0; i < own.size(); ++i) score.data()[i] = e.score(own[i]);
         return score;
     });
 }
 
 auto accepted(In<Index> k, In<Index> n, double significance, double log_factor, bool generous) {
-    demand_counts(k, n);
+    const BinCounts bins(k, n);
     auto cuts = empty<double>(6 * k.shape(0)), reach = empty<double>(6 * k.shape(0));
     auto fragile = empty<bool>(k.shape(0));
     nb::gil_scoped_release release;
     Interrupt interrupt;
     for (std::size_t b = 0; b < k.shape(0); ++b) {
         interrupt.check();
-        fragile.data()[b] = binomial_accepted(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
+        fragile.data()[b] = binomial_accepted(static_cast<double>(bins.k[b]), static_cast<double>(bins.n[b]),
                                               significance, log_factor, generous, cuts.data() + 6 * b,
                                               reach.data() + 6 * b);
     }
@@ -817,15 +854,14 @@ auto accepted(In<Index> k, In<Index> n, double significance, double log_factor, 
 }
 
 auto p_values(In<Index> k, In<Index> n, In<double> p) {
-    demand_counts(k, n);
+    const BinCounts bins(k, n);
     demand_equal(length(k), {length(p)});
     auto out = empty<double>(k.shape(0));
     nb::gil_scoped_release release;
     Interrupt interrupt;
     for (std::size_t b = 0; b < k.shape(0); ++b) {
         interrupt.check();
-        out.data()[b] = binomial_p_value(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
-                                         p.data()[b]);
+        out.data()[b] = binomial_p_value(static_cast<double>(bins.k[b]), static_cast<double>(bins.n[b]), p.data()[b]);
     }
     return out;
 }
@@ -839,17 +875,16 @@ void cross_sums(In<std::uint8_t> codes, In<Index> sizes, In<std::uint8_t> bin, I
     demand_equal(rows, {length(label), length(q)});
     demand_equal(pairs, {length(second)});
     demand(length(codes) == rows * columns && bins > 0, "codes must be those of every column");
-    demand_between(first, -1, columns - 1);
-    demand_between(second, -1, columns - 1);
+    const std::vector<Index> one = copy_between(first, -1, columns - 1), other = copy_between(second, -1, columns - 1);
+    const std::vector<Index> levels = copy_between(sizes, 1, 256);
     const auto column = [&](Index at) {
-        return at < 0 ? Coded{nullptr, 1} : Coded{codes.data() + at * rows, sizes.data()[at]};
+        return at < 0 ? Coded{nullptr, 1} : Coded{codes.data() + at * rows, levels[static_cast<std::size_t>(at)]};
     };
     std::vector<Index> places;
     Index size = 0;
-    for (Index i = 0; i < columns; ++i) demand(sizes.data()[i] > 0 && sizes.data()[i] <= 256, "levels must be 1 to 256");
-    for (Index i = 0; i < pairs; ++i) {
+    for (std::size_t i = 0; i < one.size(); ++i) {
         places.push_back(size);
-        size += 5 * bins * column(first.data()[i]).size * column(second.data()[i]).size;
+        size += 5 * bins * column(one[i]).size * column(other[i]).size;
     }
     demand(length(tables) == size, "tables must hold every pair");
     bool fine = true;
@@ -857,10 +892,10 @@ void cross_sums(In<std::uint8_t> codes, In<Index> sizes, In<std::uint8_t> bin, I
         nb::gil_scoped_release released;
         Interrupt interrupt;
         for (Index begin = 0; begin < rows; begin += block)
-            for (Index i = 0; i < pairs; ++i) {
+            for (std::size_t i = 0; i < one.size(); ++i) {
                 interrupt.check();
-                fine &= cross(column(first.data()[i]), column(second.data()[i]), bin.data(), bins, label.data(), q.data(),
-                              begin, std::min(begin + block, rows), tables.data() + places[static_cast<std::size_t>(i)]);
+                fine &= cross(column(one[i]), column(other[i]), bin.data(), bins, label.data(), q.data(), begin,
+                              std::min(begin + block, rows), tables.data() + places[i]);
             }
     }
     demand(fine, "codes and bins must lie below their sizes");
@@ -929,9 +964,10 @@ NB_MODULE(_kernel, m) {
         return std::tuple(at, static_cast<int>(odd));
     });
 
-    m.def("count_lines", [](In<std::uint8_t> text, bool open) {
+    m.def("check_json_lines", [](In<std::uint8_t> text, Index deepest) {
         nb::gil_scoped_release release;
-        return count_lines(text.data(), length(text), open);
+        const auto [lines, fault] = JsonLines(text.data(), length(text), deepest).run();
+        return std::tuple(lines, static_cast<int>(fault));
     });
 
     m.def("add_fixed", [](In<double> x, std::optional<In<Index>> count) {
@@ -953,18 +989,18 @@ NB_MODULE(_kernel, m) {
     m.def("cell_classes", &cell_classes<float>);
     m.def("window_costs", [](In<Index> n, In<double> v, In<Index> starts) {
         demand_equal(length(n), {length(v)});
-        demand_groups(starts, length(n));
+        const CellRanges groups(starts, length(n));
         auto cost = empty<Index>(n.shape(0));
-        for_groups(starts, [&](Index, Index first, Index last) {
+        groups.for_each([&](Index, Index first, Index last) {
             window_costs(n.data(), v.data(), first, last, cost.data());
         });
         return cost;
     });
     m.def("window_starts", [](In<Index> cost, In<Index> starts) { // of every grid
         std::vector<Index> found[grids];
-        demand_groups(starts, length(cost));
-        for_groups(starts, [&](Index, Index first, Index last) {
-            const WindowGrids windows(cost.data(), first, last);
+        const std::vector<Index> own = copy_between(cost, 0, Index(1) << 53);
+        CellRanges(starts, length(cost)).for_each([&](Index, Index first, Index last) {
+            const WindowGrids windows(own.data(), first, last);
             for (int grid = 0; grid < grids; ++grid) windows.add_starts(grid, found[grid]);
         });
         nb::list result;
@@ -1017,21 +1053,21 @@ NB_MODULE(_kernel, m) {
                                     In<double> nodes, In<double> weights) {
         demand_equal(length(nodes), {length(weights)});
         demand(shared >= 0 && shared < 1, "what is shared must lie in [0, 1)");
-        const ClusterPairs pairs = demand_pairs(starts, cell, n, length(quantile));
+        const CopiedPairs pairs(starts, cell, n, length(quantile));
         nb::gil_scoped_release release;
         Interrupt interrupt;
-        return covariance_together(pairs, quantile.data(), length(quantile), shared, nodes.data(), weights.data(),
+        return covariance_together(pairs.get(), quantile.data(), length(quantile), shared, nodes.data(), weights.data(),
                                    length(nodes), [&] { interrupt.check(); });
     });
     m.def("draw_together", [](In<double> quantile, In<Index> starts, In<Index> cell, In<Index> n, double shared,
                               std::uint64_t seed, Out<Index> pos) {
         demand_equal(length(quantile), {length(pos)});
         demand(shared >= 0 && shared < 1, "what is shared must lie in [0, 1)");
-        const ClusterPairs pairs = demand_pairs(starts, cell, n, length(quantile));
+        const CopiedPairs pairs(starts, cell, n, length(quantile));
         std::fill(pos.data(), pos.data() + length(pos), Index(0));
         nb::gil_scoped_release release;
         Interrupt interrupt;
-        draw_together(pairs, quantile.data(), shared, seed, pos.data(), [&] { interrupt.check(); });
+        draw_together(pairs.get(), quantile.data(), shared, seed, pos.data(), [&] { interrupt.check(); });
     });
     m.def("outlines", [](In<Index> before, Index cells, In<bool> single) { // of bins that have as many cells each
         demand(cells > 0, "there must be a cell");
@@ -1054,9 +1090,10 @@ NB_MODULE(_kernel, m) {
     });
     m.def("recalibration_gains", [](In<double> x, In<Index> n, In<Index> k, In<Index> starts, In<bool> slope) {
         demand_equal(length(x), {length(n), length(k)});
-        demand_equal(demand_groups(starts, length(x)), {length(slope)});
+        const CellRanges groups(starts, length(x));
+        demand_equal(groups.count(), {length(slope)});
         auto gains = empty<double>(slope.shape(0));
-        for_groups(starts, [&](Index group, Index first, Index last) {
+        groups.for_each([&](Index group, Index first, Index last) {
             Recalibration cells(x.data() + first, n.data() + first, k.data() + first, last - first);
             gains.data()[group] = std::max(cells.gain(cells.fit(slope.data()[group])), 0.0); // below 0 by rounding
         });
@@ -1077,19 +1114,20 @@ NB_MODULE(_kernel, m) {
     m.def("square_tails", [](In<Index> n, In<double> q, In<double> v, In<double> surplus, In<bool> upper, In<Index> starts,
                              double smallest) {
         demand_equal(length(n), {length(q), length(v), length(surplus), length(upper)});
-        demand_groups(starts, length(n));
+        const CellRanges groups(starts, length(n));
         const SquareCells cells{n.data(), q.data(), v.data(), surplus.data(), upper.data()};
         std::vector<double> tails;
         std::vector<Index> owner;
-        for_groups(starts, [&](Index group, Index first, Index last) {
+        groups.for_each([&](Index group, Index first, Index last) {
             add_square_tails(cells, first, last, smallest, tails);
             owner.resize(tails.size(), group);
         });
         return std::tuple(to_array(tails), to_array(owner));
     });
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
-        auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));
-        for_groups(starts, [&](Index group, Index first, Index last) {
+        const CellRanges groups(starts, length(step));
+        auto found = empty<double>(static_cast<std::size_t>(groups.count()));
+        groups.for_each([&](Index group, Index first, Index last) {
             found.data()[group] = walk_range(step.data(), first, last);
         });
         return found;
@@ -1136,20 +1174,22 @@ NB_MODULE(_kernel, m) {
         Interrupt interrupt;
         for (std::size_t i = 0; i < n.shape(0); ++i) {
             interrupt.check();
-            demand(n.data()[i] > 0 && p.data()[i] >= 0 && p.data()[i] <= 1, "n must be above 0, p lie in [0, 1]");
-            low.data()[i] = critical_count(n.data()[i], p.data()[i], significance.data()[i], -1);
-            high.data()[i] = critical_count(n.data()[i], p.data()[i], significance.data()[i], n.data()[i] + 1);
+            const Index rows = n.data()[i];
+            const double rate = p.data()[i], level = significance.data()[i];
+            demand(rows > 0 && rate >= 0 && rate <= 1, "n must be above 0, p lie in [0, 1]");
+            low.data()[i] = critical_count(rows, rate, level, -1);
+            high.data()[i] = critical_count(rows, rate, level, rows + 1);
         }
         return std::tuple(low, high);
     });
     m.def("binomial_rates", [](In<Index> k, In<Index> n, double level) {
-        demand_counts(k, n);
+        const BinCounts bins(k, n);
         auto rates = empty<double>(k.shape(0));
         nb::gil_scoped_release release;
         Interrupt interrupt;
         for (std::size_t i = 0; i < k.shape(0); ++i) {
             interrupt.check();
-            rates.data()[i] = binomial_rate(static_cast<double>(k.data()[i]), static_cast<double>(n.data()[i]), level);
+            rates.data()[i] = binomial_rate(static_cast<double>(bins.k[i]), static_cast<double>(bins.n[i]), level);
         }
         return rates;
     });

@@ -80,7 +80,7 @@ std::vector<Block> scan(const Entries &e, Index n_min, Index n_max) {
     Product cross = 0;
     Index last_heavy = -1, light = 0; // the last heavy score so far; none begins from here to `light`
     const auto join_left = [&] {
-        while (cross >= 0 && block.n <= room) {
+        while (cross >= 0 && block.n <= room && !done.empty()) {
             block = {left.start, left.n + block.n, left.k + block.k};
             done.pop_back();
             left = done.empty() ? Block{0, 0, 0} : done.back();

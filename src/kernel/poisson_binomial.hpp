@@ -874,7 +874,7 @@ inline bool decide(const TrialCells &trials, Index begin, Index end, const Law &
     if (law.v >= 2 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return true;
     const bool upper = law.middle == begin;
     const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // positives, or negatives if these are rare
-    if (!(upper || law.middle == end) || few > most_positives || (law.v >= 5 && law.rows > 64)) return false;
+    if (!(upper || law.middle == end) || few < 0 || few > most_positives || (law.v >= 5 && law.rows > 64)) return false;
     const Index outer = upper ? begin : end - 1; // the cell of the largest q, which differ by 1/2048 at most
     const double top = trials.s1[outer] / static_cast<double>(trials.n[outer]) * (1 + 0x1p-10);
     if (surely_inside(law.whole, top, few, limit)) return true;

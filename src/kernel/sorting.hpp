@@ -1,5 +1,8 @@
 // Rows sorted by score, as keys: they are counted in cells of their scores' leading bits, written to buckets of
 // neighbouring cells that fit the cache, and sorted there, by digits of the bits in which the keys of a bucket differ.
+//
+// Rows are read twice, and may change in between: another thread or process may write to them. So every number has a cell, what
+// is written is bounded, and buckets are looked at afterwards: rows that are not those that were counted are refused.
 #pragma once
 
 #include "threads.hpp"
@@ -17,11 +20,11 @@ struct SortCells {
     static constexpr int dropped = 4; // bits of a cell's number that most rows can do without: 16 neighbouring cells are one
 };
 
-// The cell of a score in [0, 1].
+// The cell of a score in [0, 1]; any of them for another number.
 inline std::int32_t sort_cell(double x) {
     constexpr auto half = static_cast<std::int32_t>(SortCells::half), first = (1022 << SortCells::bits) - half;
     const auto lead = static_cast<std::int32_t>(bit_cast<std::uint64_t>(std::min(x, 1.0 - x)) >> (52 - SortCells::bits));
-    const std::int32_t inner = std::max(lead - first, 0);
+    const std::int32_t inner = std::min(std::max(lead - first, 0), half);
     const auto lower = static_cast<std::int32_t>(lanes::is_below(bit_cast<std::uint64_t>(x), bit_cast<std::uint64_t>(0.5)));
     return ((inner ^ (lower - 1)) - (lower - 1)) + (2 * half & (lower - 1)); // 2 half - inner from 0.5 on
 }
@@ -74,6 +77,7 @@ template <class Int> class DigitSort {
         if (size <= few) return insert(key, size);
         if (size >> 32 != 0) return std::sort(key, key + size); // what the counts do not hold
         const auto [low, high] = find_range(key, size);
+        if (low < 0) return std::sort(key, key + size); // no scores: differences may not be numbers of this type
         int width = 0;
         while (width < 8 * int(sizeof(Int)) - 1 && (high - low) >> width != 0) ++width;
         if (width <= digit) return fill(key, size, low, high);
@@ -265,7 +269,6 @@ struct Buckets {
         }
         starts.push_back(size);
     }
-    std::size_t find(std::int32_t cell) const { return of[static_cast<std::size_t>(cell >> dropped)]; }
     std::size_t size() const { return starts.size() - 1; }
     Index largest() const {
         Index rows = 0;
@@ -273,12 +276,26 @@ struct Buckets {
         return rows;
     }
 
-    // Of the rows of each part.
-    std::vector<std::vector<Index>> count(const std::vector<CellCounts> &counts) const {
-        std::vector<std::vector<Index>> found(counts.size(), std::vector<Index>(size()));
+    // Where the rows of each part end in each bucket; they begin where those of the part before end.
+    std::vector<std::vector<Index>> find_ends(const std::vector<CellCounts> &counts) const {
+        std::vector<std::vector<Index>> ends(counts.size(), std::vector<Index>(size()));
         for (std::size_t part = 0; part < counts.size(); ++part)
-            for (std::size_t cell = 0; cell < of.size(); ++cell) found[part][of[cell]] += counts[part][cell];
-        return found;
+            for (std::size_t cell = 0; cell < of.size(); ++cell) ends[part][of[cell]] += counts[part][cell];
+        for (std::size_t b = 0; b < size(); ++b) {
+            Index filled = starts[b];
+            for (std::vector<Index> &part : ends) filled = part[b] += filled;
+        }
+        return ends;
+    }
+
+    // Writes rows, whose cells are given, to where the next one of each bucket goes, unless that is beyond the end.
+    template <class Int> void write(const Int *row, const std::int32_t *cell, Index rows, Index *next, Int *key, Index end) const {
+        const std::uint16_t *const bucket = of.data();
+        const int bits = dropped;
+        for (Index i = 0; i < rows; ++i) {
+            const Index at = next[bucket[cell[i] >> bits]]++;
+            if (at < end) key[at] = row[i];
+        }
     }
 
     // Sorts the rows within each bucket.
@@ -301,7 +318,8 @@ Packed sort_few_rows(const Float *score, const Label *label, Int *key, Int *room
     return ok;
 }
 
-// The rows' keys, sorted. `heed(size, parts, work)` calls work(part, first, last, pause) for each part.
+// The rows' keys, sorted. `heed(size, parts, work)` calls work(part, first, last, pause) for each part. Neither scores nor
+// labels are said to be fine where rows changed meanwhile.
 template <class Int, class Float, class Label, class Heed>
 Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, Index threads, Heed heed) {
     if (size <= sorted_at_once) return sort_few_rows(score, label, key, static_cast<Int *>(nullptr), size);
@@ -315,23 +333,24 @@ Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, I
         buckets = Buckets(counts, size, dropped);
         if (buckets.largest() <= size / 64) break; // else narrower cells may help
     }
-    std::vector<std::vector<Index>> next = buckets.count(counts); // where the next row of each part and bucket goes
+    const std::vector<std::vector<Index>> ends = buckets.find_ends(counts);
     std::vector<CellCounts>().swap(counts);
-    for (std::size_t b = 0; b < buckets.size(); ++b) {
-        Index filled = buckets.starts[b];
-        for (std::vector<Index> &own : next) filled += std::exchange(own[b], filled);
-    }
-    heed(size, parts, [&](Index part, Index first, Index last, auto pause) {
-        Index *const own = next[static_cast<std::size_t>(part)].data();
+    const Packed same = heed(size, parts, [&](Index part, Index first, Index last, auto pause) {
+        const auto number = static_cast<std::size_t>(part);
+        std::vector<Index> next = number == 0 ? buckets.starts : ends[number - 1]; // where the next row of each bucket goes
         std::int32_t cell[packed_at_once];
         Int packed[packed_at_once];
+        Packed fine{true, true};
         in_blocks(first, last, pause, [&](Index begin, Index rows) {
             list_cells(score + begin, rows, cell);
-            pack(score + begin, label + begin, packed, rows);
-            for (Index i = 0; i < rows; ++i) key[own[buckets.find(cell[i])]++] = packed[i];
+            const Packed own = pack(score + begin, label + begin, packed, rows);
+            fine = {fine.scores_ok && own.scores_ok, fine.labels_ok && own.labels_ok};
+            buckets.write(packed, cell, rows, next.data(), key, size);
         });
-        return ok;
+        const bool full = std::equal(ends[number].begin(), ends[number].end(), next.begin());
+        return Packed{fine.scores_ok && full, fine.labels_ok && full};
     });
+    if (!same.scores_ok || !same.labels_ok) return same; // rows changed
     buckets.sort(key, threads, heed);
     return ok;
 }

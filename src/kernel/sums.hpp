@@ -153,16 +153,17 @@ struct FixedBins {
 
     // From a guess that is off by one at most.
     Index correct(Index guess, double x) const {
-        Index b = std::min(guess, size - 1);
-        b -= x < edges[b];
+        Index b = std::min(std::max(guess, Index(0)), size - 1);
+        b -= (b > 0) & (x < edges[b]);
         return b + ((x >= edges[b + 1]) & (b + 1 < size));
     }
 };
 
-// Whether all scores lie in [0, 1]. Bins are those of even edges; `close` says whether one may be the neighbour's.
+// Whether all scores lie in [0, 1]. Bins are those of even edges, with no bit beyond those of `mask`, whatever the score; `close`
+// says whether one may be the neighbour's.
 template <class Float, class Label>
 TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__restrict label, Index size, Index bins,
-                               BinSteps &__restrict steps, bool &close) {
+                               std::uint64_t mask, BinSteps &__restrict steps, bool &close) {
     const auto reach = bit_cast<std::uint64_t>(1e-9), size_mask = ~std::uint64_t(0) >> 1;
     const double scale = static_cast<double>(bins);
     std::uint64_t bad = 0, at_edge = 0;
@@ -171,7 +172,7 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
         bad |= lanes::is_no_score(bit_cast<std::uint64_t>(x));
         const lanes::Split place(x * scale), high(x * 0x1p40), low(high.fraction() * 0x1p40);
         at_edge |= lanes::is_below(bit_cast<std::uint64_t>(place.rest) & size_mask, reach);
-        steps.bin[i] = static_cast<std::int32_t>(place.whole);
+        steps.bin[i] = static_cast<std::int32_t>(place.whole & mask);
         steps.moments[i].first = low.whole + Moments::one;
         steps.moments[i].second = high.whole + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
     }
@@ -179,12 +180,15 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
     return bad == 0;
 }
 
-// One pass over rows, without a sort. Four lanes, taken in turn, keep one sum from waiting for the next.
+// One pass over rows, without a sort. Four lanes, taken in turn, keep one sum from waiting for the next. There is room for a
+// power of two of bins: what changes after it was looked at has a place, too.
 template <class Float, class Label, class Pause>
 Packed histogram(const Float *score, const Label *label, Index size, const FixedBins &bins, BinSums &found, Pause pause) {
     constexpr std::size_t lanes = 4;
-    const std::size_t n_bins = static_cast<std::size_t>(bins.size);
-    std::vector<Moments> part(lanes * n_bins);
+    const auto n_bins = static_cast<std::size_t>(bins.size);
+    std::size_t room = 1;
+    while (room <= n_bins) room *= 2;
+    std::vector<Moments> part(lanes * room);
     const auto empty = [&](std::size_t b, Moments &moments) {
         found.n[b] += moments.rows();
         found.k[b] += moments.positives();
@@ -197,7 +201,7 @@ Packed histogram(const Float *score, const Label *label, Index size, const Fixed
         if (begin % stretch == 0 && !pause()) break;
         const Index count = std::min(block, size - begin);
         bool close;
-        if (!list_steps(score + begin, label + begin, count, bins.size, steps, close))
+        if (!list_steps(score + begin, label + begin, count, bins.size, room - 1, steps, close))
             return {false, fine && labels_fine(label + begin, size - begin)};
         fine &= labels_fine(label + begin, count);
         if (close || !bins.even)
@@ -212,10 +216,10 @@ Packed histogram(const Float *score, const Label *label, Index size, const Fixed
             full |= moments.first;
         }
         if (!Moments::is_full(full)) continue;
-        for (std::size_t at = 0; at < part.size(); ++at)
+        for (std::size_t at = 0; at < lanes * n_bins; ++at)
             if (Moments::is_full(part[at].first)) empty(at / lanes, part[at]);
     }
-    for (std::size_t at = 0; at < part.size(); ++at) empty(at / lanes, part[at]);
+    for (std::size_t at = 0; at < lanes * n_bins; ++at) empty(at / lanes, part[at]);
     return {true, fine};
 }
 

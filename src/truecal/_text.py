@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TextIO
+from contextlib import suppress
+from typing import NamedTuple, TextIO
 
 PIPED = 100  # columns without a terminal
 READABLE = 100  # columns of running text, however wide the terminal
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+COLOURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
+# what GitHub and other CI servers execute
+COMMANDS = re.compile(r"^(?:\s|\x1b\[\d+m)*(?=::)|(?<=#)(?=#\w*\[)")
+CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 # signs of our own texts, for terminals that have no others
 ASCII = str.maketrans(
@@ -22,8 +28,7 @@ ASCII = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class TextColumn(NamedTuple):
     """A column of a table. Columns of rank 0 are always shown, others in order of rank while they fit. A first
     column that `shrinks` holds names, which are shortened to that share of the width before others are left out. `name`
     is what a column that does not fit is called, where that is not its head."""
@@ -42,8 +47,7 @@ class Column:
         return max(map(measure, (self.head, *self.cells)))
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """The properties of the terminal, file or pipe that text is written to."""
 
     width: int = PIPED
@@ -100,7 +104,7 @@ class Terminal:
             lines.append(f"{indent}{self.paint(word, 'bold')}{pad}{text.lstrip()}")
         return "\n".join(lines)
 
-    def table(self, columns: Sequence[Column], indent: str = "  ") -> str:
+    def table(self, columns: Sequence[TextColumn], indent: str = "  ") -> str:
         """Format a table. Columns that do not fit are left out and named below; the first is clipped if necessary."""
         filled = [column for column in columns if any(column.cells)]
         kept = [column for column in filled if column.rank == 0]
@@ -113,7 +117,7 @@ class Terminal:
         room = self.width - 1 - len(indent) - sum(width + 2 for width in widths[1:])
         widths[0] = max(min(widths[0], room), min(8, widths[0]))
         if shown[0].shrinks:
-            shown[0] = replace(shown[0], cells=shorten_all(shown[0].cells, widths[0], self.ellipsis))
+            shown[0] = shown[0]._replace(cells=shorten_all(shown[0].cells, widths[0], self.ellipsis))
         heads = [self._cell(column, column.head, width, "dim") for column, width in zip(shown, widths, strict=True)]
         lines = [indent + "  ".join(heads).rstrip()]
         for i in range(len(shown[0].cells)):
@@ -136,14 +140,14 @@ class Terminal:
         """Shorten text that is too long in its middle."""
         return shorten(text, width, self.ellipsis)
 
-    def _excess(self, columns: Sequence[Column], indent: str) -> int:
+    def _excess(self, columns: Sequence[TextColumn], indent: str) -> int:
         widths = [
             min(column.width, int(column.shrinks * self.width)) if column.shrinks else column.width
             for column in columns
         ]
         return len(indent) + sum(width + 2 for width in widths) - 2 - (self.width - 1)
 
-    def _cell(self, column: Column, text: str, width: int, style: str) -> str:
+    def _cell(self, column: TextColumn, text: str, width: int, style: str) -> str:
         text = self.clip(text, width)
         pad = " " * (width - measure(text))
         painted = self.paint(text, style) if text else text
@@ -161,10 +165,17 @@ def shorten(text: str, width: int, mark: str = "\N{HORIZONTAL ELLIPSIS}") -> str
     if measure(text) <= width:
         return text
     room = max(width - len(mark), 0)
-    first, last = text[: len(text) // 2], text[len(text) // 2 :]
-    while measure(first) + measure(last) > room:
-        first, last = (first, last[1:]) if measure(last) >= measure(first) else (first[:-1], last)
-    return first + mark + last
+    middle = len(text) // 2
+    first, last = _measure_each(text[:middle]), _measure_each(text[middle:])
+    begin, end, left, right = len(first), 0, sum(first), sum(last)
+    while left + right > room:
+        if right >= left:
+            right -= last[end]
+            end += 1
+        else:
+            begin -= 1
+            left -= first[begin]
+    return text[:begin] + mark + text[middle + end :]
 
 
 def shorten_all(texts: Sequence[str], width: int, mark: str = "\N{HORIZONTAL ELLIPSIS}") -> list[str]:
@@ -196,6 +207,30 @@ def about(count: float) -> str:
     ('0.3', '65.27', '10,083')
     """
     return f"{count:,.0f}" if count >= 1000 else f"{count:.4g}"
+
+
+def format_count(count: float) -> str:
+    """Format a count that need not be whole: one digit after the point below 1,000, two significant ones below 1.
+
+    Examples
+    --------
+    >>> format_count(98.93), format_count(10083.4), format_count(203), format_count(0.0312)
+    ('98.9', '10,083', '203', '0.031')
+    """
+    if count >= 1000 or count == int(count):
+        return f"{count:,.0f}"
+    return f"{count:.1f}" if count >= 1 else f"{count:.2g}"
+
+
+def format_percent(share: float) -> str:
+    """Format a share in percent: three digits, or as many as tell it from 100%.
+
+    Examples
+    --------
+    >>> format_percent(0.0213), format_percent(0.5), format_percent(0.99968), format_percent(1.0)
+    ('2.13%', '50%', '99.968%', '100%')
+    """
+    return f"{100 * share:.3g}%" if share < 0.9995 or share == 1 else f"{100 * share:.5g}%"
 
 
 def lower_first(text: str) -> str:
@@ -235,11 +270,18 @@ def measure(text: str) -> int:
     """Return the terminal columns that text takes: two for a wide character, none for a combining accent."""
     if text.isascii():
         return len(text)
+    return sum(_measure_each(text))
+
+
+def _measure_each(text: str) -> list[int]:
+    """Return the terminal columns of each character."""
+    if text.isascii():
+        return [1] * len(text)
     import unicodedata
 
-    return sum(
+    return [
         0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
-    )
+    ]
 
 
 def escape_html(text: str) -> str:
@@ -277,6 +319,71 @@ def escape_csv(value: object) -> object:
     except ValueError:
         return f"'{value}"
     return value
+
+
+def say(text: str, stream: TextIO | None = None, end: str = "\n", *, data: bool = False) -> None:
+    """Write text to standard output or another stream: all text of the command line for people goes through here.
+
+    Nothing that stands in names of files, columns, segments or models reaches a terminal or the log of a CI server as
+    a command. What standard error cannot take, such as on a full disk, is lost and changes nothing else. Of `data`,
+    such as CSV, only signs that control a terminal are escaped, so that programs read the others as they are.
+    """
+    stream = sys.stdout if stream is None else stream
+    try:
+        terminal = stream.isatty()
+        stream.write(disarm(text, colour=terminal and not data, data=data and not terminal) + end)
+        stream.flush()
+    except OSError:
+        if stream is not sys.stderr:
+            raise
+        _lose_errors()
+
+
+def say_commands(lines: str) -> None:
+    """Write commands to the runner of a CI server to standard error. Names within them are escaped already."""
+    try:
+        sys.stderr.write(lines)
+        sys.stderr.flush()
+    except OSError:
+        _lose_errors()
+
+
+def _lose_errors() -> None:
+    """Send standard error nowhere, so that the end of the process does not fail on it, either."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stderr.fileno())
+        os.close(nowhere)
+
+
+def disarm(text: str, *, colour: bool = False, data: bool = False) -> str:
+    r"""Escape what is not printable, but for line breaks and our own colours, and what CI servers take for commands.
+
+    GitHub executes lines that begin with two colons, and others what follows ##[ or ##vso[ anywhere.
+
+    Examples
+    --------
+    >>> print(disarm("y\n::stop-commands::x\rz"))
+    y
+    \::stop-commands::x\rz
+    """
+    lines = []
+    for line in text.split("\n"):
+        parts = COLOURS.split(line) if colour else [line]
+        escape = _escape_controls if data else printable
+        shown = "".join(part if i % 2 else escape(part) for i, part in enumerate(parts))
+        lines.append(COMMANDS.sub(lambda found: f"{found[0]}\\", shown))
+    return "\n".join(lines)
+
+
+def _escape_controls(text: str) -> str:
+    """Escape what controls a terminal or the direction of text, but for tabs."""
+    return CONTROLS.sub(lambda found: printable(found[0]), text)
+
+
+def escape_json(text: str) -> str:
+    """Escape what controls a terminal in JSON, which escapes other signs itself."""
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def printable_lines(text: str) -> str:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from truecal import plot
-from truecal._text import Terminal
+from truecal._text import Terminal, say
 from truecal.analysis import evaluate
 from truecal.data import Floats, Ints
 from truecal.metrics import sigmoid
 from truecal.reporting import report
 from truecal.results import Result
 
-ROWS = 50_000
+DEMO_ROWS = 50_000
 
 
-def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
+def simulate(rows: int = DEMO_ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     """Simulate labels with about 1% positives, and the probabilities of three models.
 
     The calibrated model predicts the probabilities that the labels were drawn from. The overconfident one stretches
@@ -37,7 +37,7 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     }
 
 
-def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
+def evaluate_all(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
     """Evaluate every model on the same rows, with null distributions and confidence intervals."""
     return {
         name: evaluate(label, probability, null_draws=200, resamples=200, random_state=0)
@@ -63,7 +63,7 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
     return written
 
 
-def compare(results: dict[str, Result]) -> str:
+def format_models(results: dict[str, Result]) -> str:
     """Return the metrics of several models as a table: for each model the value and the null mean."""
     first = next(iter(results.values()))
     heads = "".join(f"{name:>22}" for name in results), f"{'value':>8}{'if calibrated':>14}" * len(results)
@@ -78,23 +78,23 @@ def main(folder: str = "demo") -> None:
     """Print the comparison and the bins of one model; write the report and the diagrams."""
     label, models = simulate()
     terminal = Terminal.of(sys.stdout)
-    results = evaluate_models(label, models)
-    print(f"{len(label):,} transactions, {100 * label.mean():.2f}% fraud, three models\n")
+    results = evaluate_all(label, models)
+    say(f"{len(label):,} transactions, {100 * label.mean():.2f}% fraud, three models\n")
     for name, result in results.items():
-        print(terminal.wrap(f"{name}: {result.summary}", "  ", ""))
-    print(f"\n{compare(results)}")
-    print(
+        say(terminal.wrap(f"{name}: {result.summary}", "  ", ""))
+    say(f"\n{format_models(results)}")
+    say(
         "\nLocal TCE is the share of predictions in score windows that a test rejects: about 5% if calibrated, far"
         "\nmore for the others. ECE is below 0.02 for all three: at 1% prevalence there is no room for a large gap."
         "\n\nThe prior-shifted model, bin by bin:\n"
     )
-    print(evaluate(label, models["prior-shifted"], metrics=["tce"]))
+    say(str(evaluate(label, models["prior-shifted"], metrics=["tce"])))
     try:
         written = write_pictures(results, Path(folder))
     except ImportError as error:
-        print(f"\nNo pictures. {error}")
+        say(f"\nNo pictures. {error}")
         return
-    print(f"\nWrote {written[0]}, and {len(written) - 1} pictures beside it.")
+    say(f"\nWrote {written[0]}, and {len(written) - 1} pictures beside it.")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import truecal
 from truecal import ClassResults
 from truecal.data import CellSums, Classes
 from truecal.results import ClassTable
-from truecal.verdict import combine, component_p_values
+from truecal.verdict import combine, judge
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_a_right_model_of_ten_classes_is_off_at_the_level():
         q = rng.dirichlet(np.full(10, 0.3), size=1000)
         y = np.minimum((q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1), 9)
         cells = CellSums.from_arrays(*Classes.of(y, q, None).top())
-        off += combine(component_p_values(cells)) <= 0.05
+        off += combine(judge(cells).tests) <= 0.05
     assert 0.017 <= off / 400 <= 0.083  # 0.05 +- 3 standard errors
 
 

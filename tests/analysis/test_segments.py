@@ -121,7 +121,7 @@ def test_a_direction_is_told_only_where_the_interval_shows_it():
     found = judge_segments({("a",): odd, **{(name,): right for name in "bcde"}}, "ltce")
     assert found.total_p[0] < 0.05
     assert found.ratio_low[0] < 1 < found.ratio_high[0]
-    assert (found.status[0], found.direction[0]) == ("miscalibrated", "mixed")
+    assert (found.status[0], found.direction[0]) == ("miscalibrated", "unclear")
 
 
 @pytest.mark.parametrize(("low", "way"), [(60, "underconfident"), (140, "overconfident")])
@@ -144,8 +144,8 @@ def test_errors_that_cancel_in_the_middle_have_no_direction():
     p = np.repeat([0.3, 0.4, 0.5, 0.6, 0.7], 400)
     y = np.concatenate([np.arange(400) < k for k in (120, 200, 120, 280, 280)])
     found = judge_segments({("a",): Tally.from_arrays(y, p)}, "ltce")
-    assert (found.status, found.slope_direction, found.direction) == (["miscalibrated"], (None,), ["mixed"])
-    assert "miscalibrated in mixed directions" in found.sentences()[1]
+    assert (found.status, found.slope_direction, found.direction) == (["miscalibrated"], (None,), ["unclear"])
+    assert "miscalibrated in an unclear direction" in found.sentences()[1]
 
 
 @pytest.mark.slow
@@ -243,8 +243,9 @@ def test_the_worst_of_many_segments_are_shown_with_sentences(rng):
     text = repr(found).splitlines()
     assert text[0].startswith("1 of 40 segments is miscalibrated (Holm-adjusted p), ")
     assert text[2].split()[:2] == ["s07", "1,500"]
-    assert len(text) == 23
-    assert text[-1].strip() == "..."
+    assert len(text) == 24
+    assert text[-2].strip() == "..."
+    assert text[-1] == "Confidence intervals are simultaneous over all segments."
     said = found.sentences()
     assert said[0] == "1 of 40 segments is miscalibrated (Holm-adjusted p)."
     assert said[1] == f"segment=s07: under-predicts, {words.describe_row(found, 7)}."

@@ -123,7 +123,7 @@ def test_bars_of_ratios_say_what_the_intervals_say():
 def test_an_error_without_a_direction_says_so():
     """A miscalibrated row whose interval of O/E holds 1, with no direction of its slope; and one that is consistent."""
     ratio, low, high = np.array([1.0, 1.0]), np.array([0.9, 0.9]), np.array([1.1, 1.1])
-    assert find_directions(np.array([True, False]), ratio, low, high, [None, None]) == ["mixed", None]
+    assert find_directions(np.array([True, False]), ratio, low, high, [None, None]) == ["unclear", None]
 
 
 def test_a_region_and_a_tolerance_reach_every_command_that_judges(data, folder):
@@ -361,7 +361,7 @@ def test_report_and_plots_are_written(data, folder):
 
 
 def test_check_exits_with_the_verdict(data, folder, expected):
-    passed = run("check", data, "--max-value", 100)
+    passed = run("check", data, "--max-value", 99.9)
     assert (passed.returncode, passed.stdout.split()[0]) == (0, "PASS")
     failed = run("check", data, "-p", "more", "--max-value", "5", "--max-value", "ece=0.5", "--json")
     decision = truecal.Decision.from_json(failed.stdout)
@@ -369,7 +369,7 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     more = truecal.evaluate(truecal.read(data, label="y", score="more"), metrics=METRICS)
     assert list(decision.results.observed) == [more["ltce"], more["ece"]]
     assert list(json.loads(failed.stdout))[:3] == ["truecal", "status", "exit_code"]
-    few = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
+    few = run("check", data, "--max-value", 99.9, "--min-rows", 10_000, "--csv")
     assert (few.returncode, rows_of(few.stdout)[0]["status"]) == (3, "inconclusive")
     told = " ".join(run("check", data, "--min-rows", 10_000).stdout.split())
     assert told.endswith("fewer than the 10,000 required.")
@@ -415,7 +415,7 @@ def test_check_without_rules_judges_by_the_verdict(data, folder):
 
 def test_check_takes_rules_segments_and_a_baseline(data, folder):
     rules = folder / "gate.toml"
-    rules.write_text('[[rule]]\nmax_value = 100\n[[rule]]\nsegment = "country=*"\nmax_value = 0.001\n')
+    rules.write_text('[[rule]]\nmax_value = 99.9\n[[rule]]\nsegment = "country=*"\nmax_value = 0.001\n')
     junit, markdown = folder / "junit.xml", folder / "summary.md"
     done = run(
         "check", data, "-p", "more", "--rules", rules, "--by", "country", "--junit", junit, "--markdown", markdown

@@ -132,7 +132,7 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "--kind binnings draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "binnings")
     assert "RATE must lie between 0 and 1" in refused("plan", "2", "--ratio", "1")
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
-    assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
+    assert "must lie in [0, 100)" in refused("check", data, "--max-value", "-3")
     told = refused("check", data, "-y", "y", "-p", "p", "--max-value", "9", "--on", "id")
     assert "--on must be left out unless --baseline is a file of the same rows" in told
 
@@ -212,9 +212,9 @@ def test_near_misses_come_with_the_remedy(folder):
     other = write_csv(folder / "other.csv", {"kind": ["a", "b", "b"], "p": [0.5, 0.1, 0.2]})
     assert refused("evaluate", other).endswith("--label kind --pos-label VALUE")
     signs = write_csv(folder / "signs.csv", {"y": [-1, 1, -1], "p": [0.5, 0.1, 0.2]})
-    assert "--pos-label says which label is positive, such as 1; all" in refused("evaluate", signs)
+    assert "--pos-label says which of two labels is positive, such as 1." in refused("evaluate", signs)
     twos = write_csv(folder / "twos.csv", {"y": [1, 2, 1], "won": [2, 1, 1], "p": [0.5, 0.1, 0.2]})
-    assert "--pos-label says which label is positive, such as 2; all" in refused("evaluate", twos, "-y", "y")
+    assert "--pos-label says which of two labels is positive, such as 2." in refused("evaluate", twos, "-y", "y")
     (folder / "twos.csv").write_text("won,p\n1,0.5\n2,0.1\n1,0.2\n")
     assert refused("evaluate", twos).endswith("--label won --pos-label 2")
     third = write_csv(folder / "third.csv", {"won": [0, 1, 2], "p": [0.5, 0.1, 0.2]})
@@ -305,7 +305,7 @@ def test_a_value_that_may_be_given_once_is_not_given_twice(folder, data):
 
 def test_a_wrong_limit_is_told_by_its_option(data):
     told = refused("check", data, "--max-value", "-3")
-    assert "--max-value: The limit of the value of 'ltce' must lie in [0, 100]; it is -3.0." in told
+    assert "--max-value: The limit of 'ltce' must lie in [0, 100); it is -3.0." in told
     told = refused("check", data, "--max-value", "9", "--max-worse", "ece=0.5")
     assert "--max-worse: `metric` must be test-based" in told
     assert "--max-value: it must be LIMIT or METRIC=LIMIT" in refused("check", data, "--max-value", "much")
@@ -444,7 +444,7 @@ def test_names_of_columns_may_have_commas(folder):
 def test_the_column_that_nearly_fits_is_named_with_what_is_wrong_in_it(folder):
     """By its name it would be guessed; the hint is that for the word."""
     cases = {
-        "nan": ("y,p\n1,0.2\n0,nan\n0,0.3\n", "'p' does by its name, but row 2 has 'nan'.", "--drop-missing"),
+        "nan": ("y,p\n1,0.2\n0,nan\n0,0.3\n", "`p` is null in 1. The first is in row 2 of `p`.", "--drop-missing"),
         "comma": ('y,p\n1,0.2\n0,0.3\n0,"1,5"\n', "'p' does by its name, but row 3 has '1,5'.", "decimal points"),
         "label": ("y,p\n1,0.2\nna,0.3\n0,0.3\n", "'y' does by its name, but row 2 has 'na'.", "--drop-missing"),
     }
@@ -463,7 +463,7 @@ def test_what_takes_one_column_says_so_of_classes_and_of_several_files(folder):
     place = write_csv(folder / "pets.csv", classes)
     told = refused("recalibrate", place, "-o", folder / "map.json")
     assert "`truecal recalibrate` takes one column of probabilities; 'cat', 'dog' are of several classes" in told
-    assert told.endswith("--label pet --score cat --pos-label CLASS")
+    assert told.endswith("make a column of labels that is 1 for this class, and else 0.")
     files = [write_csv(folder / f"{name}.csv", {"y": [0, 1, 0], "p": [0.1, 0.5, 0.2]}) for name in ("one", "other")]
     told = refused("compare", *files)
     assert "Two models must be columns of the same rows" in told

@@ -74,7 +74,7 @@ def test_nothing_is_lost_or_overwritten(folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "other.csv").write_text("q\n0.1\n")
     (folder / "wrong.csv").write_text("p\n0.1\n1.7\n3.5\n")
-    (folder / "nan.csv").write_text("p\n0.1\nNaN\n")
+    (folder / "nan.csv").write_text("p\n0.1\n-nan\n")
     (folder / "again.csv").write_text("p,p_recalibrated\n0.1,0.2\n")
     for words, told in (
         (("apply", "map.json", "apart.csv", "-o", "apart.csv"), "is an input"),

@@ -97,9 +97,9 @@ def test_merge_adds_and_drops_columns(days, data, folder):
     assert truecal.Observations.load(place) == truecal.read(data, **COLUMNS, by="country", time="at")
     assert run("merge", days / "*.parquet", "--by", "country", "-o", place).returncode == 0
     assert truecal.Observations.load(place) == truecal.read(data, **COLUMNS, by="country")
-    assert run("merge", days / "0.parquet", days / "1.parquet", "--by", "", "-o", place).returncode == 0
+    assert run("merge", days / "0.parquet", days / "1.parquet", "--by", "none", "-o", place).returncode == 0
     assert truecal.Observations.load(place).n_rows == 3000
-    added = run("merge", place, days / "2.parquet", "--by", "", "-o", place)
+    added = run("merge", place, days / "2.parquet", "--by", "none", "-o", place)
     assert f"note: {place} is added to, and replaced" in added.stderr
     assert truecal.Observations.load(place).n_rows == 4500
 
@@ -128,7 +128,7 @@ def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
     segments = run("segments", days, "--by", "country", "--json")
     assert held in segments.stderr
     assert segments.stdout == run("segments", data, "--by", "country", "--json").stdout
-    rules = ["--max-value", "100", "--by", "country", "--segment", "country=*"]
+    rules = ["--max-value", "99.9", "--by", "country", "--segment", "country=*"]
     assert run("check", days, *rules).stdout == run("check", data, *rules).stdout
     page = folder / "report.html"
     done = run("report", days, "--by", "country", "--time", "at", "-o", page, "--null-draws", "50", "--resamples", "0")
@@ -353,7 +353,7 @@ def test_a_saved_result_computes_nothing_and_says_so(data, folder):
 def test_the_baseline_among_the_scores_is_not_judged(data, folder):
     columns = a_stream(300)
     more = write_csv(folder / "more.csv", columns | {"old": [p / 2 for p in columns["p"]]})
-    done = run("check", more, "-y", "y", "-p", "p,old", "--baseline", "old", "--max-value", "100", "--json")
+    done = run("check", more, "-y", "y", "-p", "p,old", "--baseline", "old", "--max-value", "99.9", "--json")
     assert "note: old is the baseline, and is not evaluated" in done.stderr
     assert truecal.Decision.from_json(done.stdout).results.model == ("p",)
 
@@ -392,7 +392,7 @@ def test_each_file_is_scanned_once(folder, monkeypatch):
     for name in ("_read_plain", "_read_query"):
         monkeypatch.setattr(_read, name, count(getattr(_read, name)))
     rules = folder / "once.toml"
-    rules.write_text("[[rule]]\nmax_worse = 99\n[[rule]]\nmax_value = 100\nsegment = '*'\n")
+    rules.write_text("[[rule]]\nmax_worse = 99\n[[rule]]\nmax_value = 99.9\nsegment = '*'\n")
     for words in (
         ["evaluate", more, "-p", "p,new"],
         ["report", more, "-p", "p,new", "--by", "country", "--time", "at", "-o", folder / "once.html"],

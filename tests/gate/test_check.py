@@ -103,7 +103,7 @@ def test_a_baseline_column_is_compared_pair_by_pair(frame):
 
 
 def test_a_baseline_among_the_scores_is_not_judged(frame):
-    rules = Rule("value", 100), Rule("worse", 100)
+    rules = Rule("value", 99.9), Rule("worse", 99.9)
     verdict = check(frame, *rules, score=["p", "old", "q"], baseline="old", resamples=50)
     assert [finding.model for finding in verdict.results] == ["p", "q", "p", "q"]
     assert [finding.status for finding in verdict.results] == ["pass"] * 4
@@ -119,7 +119,7 @@ def test_a_grid_gives_the_gate_bounds(frame):
     assert low < high
     assert check(frame, rule, score="q", limits=coarse).status == "inconclusive"
     assert check(frame, rule, score="q").status in ("pass", "fail")
-    parts = check(frame, Rule("value", 100, metric="tce", segment="*"), by="country", limits=coarse)
+    parts = check(frame, Rule("value", 99.9, metric="tce", segment="*"), by="country", limits=coarse)
     assert parts.results[0].details.low < parts.results[0].details.high
 
 
@@ -241,13 +241,13 @@ def test_without_rules_the_verdict_decides(pl, rng):
 
 LIMIT_RULES = [
     Rule("verdict"),
-    Rule("value", 100),
-    Rule("value", 1, metric="ece"),
-    Rule("excess", 100),
-    Rule("upper", 100),
+    Rule("value", 99.9),
+    Rule("value", 0.99, metric="ece"),
+    Rule("excess", 94.9),
+    Rule("upper", 99.9),
     Rule("p_value", 0.01),
-    Rule("worse", 100),
-    Rule("non_inferior", 100),
+    Rule("worse", 99.9),
+    Rule("non_inferior", 99.9),
 ]
 SEGMENT_RULES = [replace(rule, segment="*") for rule in LIMIT_RULES if rule.needs not in ("interval", "difference")]
 

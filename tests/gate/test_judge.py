@@ -19,7 +19,7 @@ from truecal.data import RowCounts
 from truecal.gate import LIMITS, RULE_KINDS, Cause, CheckDetails, CheckResult, CheckTable
 from truecal.gate._judge import apply_rules
 from truecal.inference import Difference, Interval
-from truecal.metrics import Absolute, Gap, Relative
+from truecal.metrics import METRICS, Absolute, Gap, Relative, find_metric
 from truecal.results import Comparison
 
 NASTY = [
@@ -43,6 +43,9 @@ KIND = st.sampled_from(sorted(RULE_KINDS))
 
 
 # each kind of rule
+
+
+METRIC = {"least": "slope"}  # a lower limit is for metrics that are bad when low
 
 
 @pytest.mark.parametrize(
@@ -193,11 +196,12 @@ def test_predictions_that_are_all_0_or_1_are_not_called_too_few():
 
 @pytest.mark.parametrize("kind", sorted(RULE_KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
-    result = make(1.0, null=null_mean(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
+    name = METRIC.get(kind, "ltce")
+    result = make(1.0, null=null_mean(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999), name=name)
     limit = {"verdict": None, "p_value": 0.1, "dropped": 0.1, "least": 0.5}.get(kind, 50)
     for rule, expected in (
-        (Rule(kind, limit), "inconclusive"),
-        (Rule(kind, limit, allow_inconclusive=True), "pass"),
+        (Rule(kind, limit, metric=name), "inconclusive"),
+        (Rule(kind, limit, metric=name, allow_inconclusive=True), "pass"),
     ):
         found = one(rule, result, differences=gap(-1, 1), p_value=0.5, status="inconclusive")
         assert found.status == expected
@@ -205,7 +209,7 @@ def test_nothing_passes_where_the_verdict_cannot_tell(kind):
         assert found.allowable == (expected == "inconclusive")
         assert "only odds ratios of 2 or more would be detected in either direction with 80% power" in found.reason
         assert found.reason.endswith(". The rule allows this.") == found.allowed
-    assert status(Rule(kind, limit), result, differences=gap(-1, 1), p_value=0.5) == "pass"
+    assert status(Rule(kind, limit, metric=name), result, differences=gap(-1, 1), p_value=0.5) == "pass"
 
 
 def test_segments_share_the_level_by_holm():
@@ -287,12 +291,12 @@ def test_a_metric_that_is_no_number_is_never_a_pass(need):
     data = truecal.read(frame, label="y", score="p", by="g")
     rules = [
         Rule(kind, 0.5, metric="ltce_information", segment=segment, allow_inconclusive=True)
-        for kind in ("value", "least", "excess", "p_value")
+        for kind in ("value", "excess", "p_value")
         for segment in (None, "*")
     ]
     rules += [Rule("upper", 0.5, metric="ltce_information", allow_inconclusive=True)]
     found = truecal.check(data, rules).results
-    assert len(found) == 13
+    assert len(found) == 10
     assert set(found.status) == {"inconclusive"}
     assert set(found.cause) == {Cause.NOT_FINITE}
     assert all("is not a finite number" in reason for reason in found.reason)
@@ -335,8 +339,9 @@ def test_a_metric_that_was_not_computed_is_unknown():
 @pytest.mark.parametrize("kind", sorted(RULE_KINDS))
 @pytest.mark.parametrize("value", [0.0, 100.0])
 def test_too_few_rows_never_pass_or_fail(kind, value):
-    result = make(value, 499, null=null_mean(1, value), interval=Interval(value, value, 0.95, 999))
-    rule = Rule(kind, None if kind == "verdict" else 0.5, min_rows=500)
+    name = METRIC.get(kind, "ltce")
+    result = make(value, 499, null=null_mean(1, value), interval=Interval(value, value, 0.95, 999), name=name)
+    rule = Rule(kind, None if kind == "verdict" else 0.5, metric=name, min_rows=500)
     assert status(rule, result, differences=gap(value, value)) == "inconclusive"
     assert status(replace(rule, allow_inconclusive=True), result, differences=gap(value, value)) == "inconclusive"
     enough = status(rule, replace(result, n=500), differences=gap(value, value))
@@ -468,7 +473,7 @@ def test_reasons_carry_numbers_units_and_limits():
     assert told == "ltce is between 11.00% and 16.00%, as scores are grouped into cells, and so is the limit of 15%."
 
 
-@given(st.floats(0, 100), st.floats(0, 100))
+@given(st.floats(0, 100), st.floats(0, 100, exclude_max=True))
 def test_a_written_value_lies_on_its_own_side_of_the_limit(value, limit):
     found = one(Rule("value", limit), make(value))
     written = float(re.search(r"is ([\d.]+)%", found.reason)[1])
@@ -613,16 +618,16 @@ def test_nothing_is_no_pass():
     ("given", "message"),
     [
         (dict(kind="values", limit=15), "`kind` must be one of verdict, value, least, excess"),
-        (dict(kind="value", limit=101), "must lie in [0, 100]; it is 101"),
-        (dict(kind="value", limit=-1), "must lie in [0, 100]; it is -1"),
+        (dict(kind="value", limit=101), "must lie in [0, 100); it is 101"),
+        (dict(kind="value", limit=-1), "must lie in [0, 100); it is -1"),
         (dict(kind="value", limit=math.nan), "it is nan"),
-        (dict(kind="value", limit=10**400), "must lie in [0, 100]"),
+        (dict(kind="value", limit=10**400), "must lie in [0, 100)"),
         (dict(kind="value", limit=5, metric="ece"), "gap metrics are probabilities"),
         (dict(kind="p_value", limit=0), "between 0 and 1"),
         (dict(kind="p_value", limit=5), "between 0 and 1"),
         (dict(kind="worse", limit=0, metric="ece"), "must be test-based or without bins"),
-        (dict(kind="least", limit=math.inf, metric="slope"), "must lie in [-1e+300, 1e+300]; it is inf"),
-        (dict(kind="value", limit=10**400, metric="log_loss"), "must lie in [0, 1e+300]"),
+        (dict(kind="least", limit=math.inf, metric="slope"), "must lie in (-700, 700]; it is inf"),
+        (dict(kind="value", limit=10**400, metric="log_loss"), "must lie in [0, 700)"),
         (dict(kind="worse", limit=0, segment="*"), "`segment` must be left out"),
         (dict(kind="upper", limit=0, segment="*"), "`segment` must be left out"),
         (dict(kind="value", limit=5, model=""), "`model` must be text"),
@@ -634,8 +639,11 @@ def test_nothing_is_no_pass():
         (dict(kind="verdict", significance=0), "`significance` must lie between 0 and 1"),
         (dict(kind="verdict", threshold=0.1, top=10), "One of `threshold` and `top` may be given"),
         (dict(kind="verdict", threshold=1.5), "`threshold` must lie in [0, 1]; it is 1.5"),
-        (dict(kind="verdict", top=0), "`top` must be above 0; it is 0"),
-        (dict(kind="verdict", top=math.nan), "`top` must be above 0; it is nan"),
+        (dict(kind="verdict", top=0), "`top` must be a count, 1 or more, or a share above 0 and at most 1.0; it is 0"),
+        (
+            dict(kind="verdict", top=math.nan),
+            "`top` must be a count, 1 or more, or a share above 0 and at most 1.0; it is nan",
+        ),
         (dict(kind="verdict", tolerance=1.0), "tolerance must lie in [0, 1)"),
     ],
 )
@@ -651,7 +659,7 @@ def test_a_limit_is_a_number(limit):
 
 
 def test_a_rule_says_what_it_needs_and_means():
-    assert [Rule(kind, None if kind == "verdict" else 0.5).needs for kind in RULE_KINDS] == [
+    assert [Rule(kind, None if kind == "verdict" else 0.5, metric="slope").needs for kind in RULE_KINDS] == [
         "verdict",
         "value",
         "value",
@@ -700,7 +708,7 @@ def test_a_file_gives_a_rule_for_each_limit(tmp_path):
         Rule("excess", 5.5, **what),
         Rule("value", 0.01, metric="ece"),
     )
-    every = "[[rule]]\n" + "\n".join(f"{key} = 0.5" for key in LIMITS)
+    every = '[[rule]]\nmetric = "slope"\n' + "\n".join(f"{key} = 0.5" for key in LIMITS)
     assert [rule.kind for rule in truecal.gate.read_rules(str(write(tmp_path, every)))] == list(LIMITS.values())
     assert {"verdict", *LIMITS.values()} == set(RULE_KINDS)
     what = 'threshold = 0.1\ntolerance = "10%"\nsignificance = 0.05\nallow_inconclusive = true'
@@ -741,7 +749,7 @@ def test_metrics_of_your_own_can_be_named(tmp_path):
         ("[[rule]]\nverdict = false", ["rule 1", "`verdict` must be true, or left out; it is False"]),
         ("[[rule]]\nverdict = true\nlimit = 3", ["rule 1", "it has `limit`"]),
         ("[[rule]]\nverdict = true\nallow_inconclusive = 1", ["`allow_inconclusive` must be true or false; it is 1"]),
-        ("[[rule]]\nverdict = true\nthreshold = '0.1'", ["`threshold` must be a number; it is '0.1'"]),
+        ("[[rule]]\nverdict = true\nthreshold = '0.1'", ["`threshold` must lie in [0, 1]; it is '0.1'"]),
         ("[[rule]]\nverdict = true\ntolerance = 'much'", ["`tolerance` must be a number", "it is 'much'"]),
         ("[[rule]]\nverdict = true\ntolerance = 2", ["`tolerance` must be a number", "it is 2"]),
         ("[[rule]]\nverdict = true\nsignificance = 2", ["`significance`", "2"]),
@@ -807,3 +815,32 @@ def test_a_ratio_beyond_the_tolerance_is_told_where_it_is_not_proven():
     ).results
     assert found.details.otherwise == Cause.TOLERANCE_UNPROVEN
     assert found.reason.startswith("O/E 1.33 (99% CI ")
+
+
+# limits that nothing breaks
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "net_benefit@0.1"])
+def test_a_limit_that_no_value_breaks_is_refused(metric):
+    """Each metric has a range and a side of good values; a limit at the far end, or on the good side, is none."""
+    known = find_metric(metric)
+    top, bottom = min(known.unit.top, 700.0), max(known.unit.bottom, -700.0)
+    kept = {"value": top, "upper": top, "excess": top - (known.best if known.bad == "high" else 0) - bottom}
+    kept |= {"worse": top - bottom, "non_inferior": top - bottom}
+    for kind, limit in kept.items():
+        for beyond in (limit, 2 * limit + 1, math.inf, math.nan):
+            with pytest.raises(ValueError, match="must lie in|must be on the side|must be test-based"):
+                Rule(kind, beyond, metric=metric)
+    for limit in (bottom, bottom - 1, -math.inf, math.nan):
+        with pytest.raises(ValueError, match="must lie in|must be on the side"):
+            Rule("least", limit, metric=metric)
+    wrong = {"high": ("least",), "low": ("value", "excess", "upper"), "both": ()}[known.bad]
+    for kind in wrong:
+        with pytest.raises(ValueError, match="must be on the side of bad values(.|\n)*Hint: limit it by"):
+            Rule(kind, 0.5, metric=metric)
+
+
+@pytest.mark.parametrize("limit", [1, 1.0, 2, math.nan, math.inf, -0.1])
+def test_a_share_of_dropped_rows_can_be_exceeded(limit):
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\)"):
+        Rule("dropped", limit)

@@ -17,7 +17,7 @@ from truecal._text import shorten
 from truecal.metrics import PointwiseTest, format_name
 from truecal.plot._axis import find_margins, fit_axis
 from truecal.plot._style import find_fonts
-from truecal.results import RankIndex, Scores, Shape, log_odds
+from truecal.results import RankIndex, Scores, Shape, bounded_log_odds
 
 try:
     import matplotlib
@@ -345,7 +345,7 @@ def test_binnings_in_rows():
         table = result.tables[name]
         held = (table.n > 0) & (table.mean > 0)
         assert ax.get_title(loc="left").endswith(f"({np.sum(table.n > 0)} with rows, {span(table.n)} in each)")
-        factor = log_odds(table.rate[held]) - log_odds(table.mean[held])
+        factor = bounded_log_odds(table.rate[held]) - bounded_log_odds(table.mean[held])
         drawn = [line for label in ("not rejected by itself", "too low", "too high") for line in segments(ax, label)]
         want = np.stack([axis.place(table.left[held]), factor], 1)[np.abs(factor) <= reach]
         np.testing.assert_allclose(sorted(line[0].tolist() for line in drawn), want, atol=1e-9)
@@ -452,7 +452,7 @@ def test_shapes_count_every_prediction():
     inner = p[(p > 0) & (p < 1)]
     assert scores.logit.n.sum() == len(inner)
     assert 40 <= len(scores.logit.n) <= 80
-    steps = np.diff(log_odds(scores.logit.edges)) / np.log(10)
+    steps = np.diff(bounded_log_odds(scores.logit.edges)) / np.log(10)
     np.testing.assert_allclose(steps, 2 ** np.round(np.log2(steps[0])))
     np.testing.assert_allclose(scores.logit.n, np.histogram(inner, scores.logit.edges)[0], atol=1)
     result = truecal.evaluate(y, p, metrics={"tce": Metric(BoundedIsotonic(), PointwiseTest())})

@@ -15,7 +15,7 @@ from truecal import Metric, Quantile, Tally
 from truecal.metrics import Gap, Max, Unit
 from truecal.plot import make_svg
 from truecal.plot._axis import find_margins, fit_axis
-from truecal.plot._kinds import MAKERS, make_picture
+from truecal.plot._kinds import KINDS, make_picture
 from truecal.plot._marks import Annotation, AxisSpec, Bars, Lines, Points, Spans
 from truecal.plot._matplotlib import draw
 from truecal.plot._pictures import describe_each_bin
@@ -126,8 +126,8 @@ CASES = {
 
 
 def test_every_picture_is_tried():
-    assert {kind for kind, _, _ in CASES.values()} == set(MAKERS)
-    assert all(callable(getattr(truecal.plot, kind)) for kind in MAKERS)
+    assert {kind for kind, _, _ in CASES.values()} == set(KINDS)
+    assert all(callable(getattr(truecal.plot, kind)) for kind in KINDS)
 
 
 def test_counts_agree_with_their_nouns():

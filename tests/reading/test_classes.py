@@ -144,7 +144,7 @@ def test_what_makes_no_sense_with_classes_is_refused(need):
     for options, message in (
         ({"pos_label": "a"}, "`pos_label` must be left out where `multiclass` is given"),
         ({"baseline": "p_a"}, "`baseline` must be left out where `multiclass` is given"),
-        ({"on": "y"}, "`on` must be left out where `multiclass` is given"),
+        ({"on": "y"}, "`on` needs `baseline`"),
         ({"multiclass": None}, "`p_\\*`|must be one of the columns"),
         (
             {"multiclass": None, "score": ["p_a", "p_b"]},

@@ -132,7 +132,7 @@ def values(pa):
         "logits": (Y, [-1000.0, 0.0, 0.0, 1000.0, math.inf], logit, (5, 3, 3.0, {})),
         "missing logits": (Y, [None, 0.0, 0.0, 1000.0, 1000.0], logit | drop, (4, 3, 3.0, {Reason("p", "null"): 1})),
         "a label of 2": ([0, 1, 2, 1, 1], P, {}, wrong),
-        "a positive of 2": ([0, 1, 2, 1, 1], P, {"pos_label": 2}, (5, 1, 2.75, {})),
+        "a positive of 2": ([0, 0, 2, 0, 0], P, {"pos_label": 2}, (5, 1, 2.75, {})),
     }
 
 

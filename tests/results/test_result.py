@@ -133,7 +133,7 @@ def test_json_both_ways(data, options):
 
 def test_a_strange_test_in_json_is_refused(result):
     raw = json.loads(result.to_json())
-    with pytest.raises(TypeError, match="`test` must be a test"):
+    with pytest.raises(ValueError, match='`test` must be a part of the type Test; it is "evil"'):
         Result.from_json(json.dumps({**raw, "test": "evil"}))
 
 
@@ -148,7 +148,7 @@ def test_results_of_another_format_are_refused(result):
     with pytest.raises(ValueError, match="of format 99"):
         Result.from_json(json.dumps({**raw, "truecal": {"type": "Result", "format": 99}}))
     raw["test"] = {"type": "os.system"}
-    with pytest.raises(ValueError, match=r"part of a truecal result must be registered; 'os.system' is not"):
+    with pytest.raises(ValueError, match=r'`test.type` must be the name of a registered part; it is "os.system"'):
         Result.from_json(json.dumps(raw))
 
 
@@ -292,7 +292,7 @@ def test_direction_adds_up(data):
 def test_a_result_with_a_part_missing_is_refused(result):
     raw = json.loads(result.to_json())
     del next(iter(raw["tables"].values()))["columns"]["rate_low"]
-    with pytest.raises(ValueError, match="`text` must be a whole truecal Result; 'rate_low' is missing"):
+    with pytest.raises(ValueError, match=r"`tables.ltce.rate_low` must be given; it is missing"):
         Result.from_json(json.dumps(raw))
 
 

@@ -10,11 +10,12 @@ import pytest
 
 import truecal
 from truecal import Decision, Metric, Observations, Rule, Tally
+from truecal._text import format_percent
 from truecal.data import Floats, Ints, Note, NoteCode
 from truecal.gate import CheckTable
 from truecal.inference import Difference
 from truecal.metrics import METRICS, Gap, Unit
-from truecal.results import BinTable, Column, Comparison, DriftTable, GroupTable, Table, column, format_share
+from truecal.results import BinTable, Column, Comparison, DriftTable, GroupTable, Table, column
 
 KINDS = (BinTable, GroupTable, DriftTable, Comparison, CheckTable)
 
@@ -245,4 +246,4 @@ def test_long_tables_are_shortened():
     ("share", "text"), [(0.25, "25%"), (0.99949, "99.9%"), (0.99999, "99.999%"), (1.0, "100%"), (1e-5, "0.001%")]
 )
 def test_shares_are_told_from_all(share, text):
-    assert format_share(share) == text
+    assert format_percent(share) == text

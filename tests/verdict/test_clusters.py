@@ -8,7 +8,7 @@ from clustered_rows import simulate
 
 import truecal
 from truecal.data import CellSums, Tally
-from truecal.verdict import component_p_values, judge
+from truecal.verdict import judge
 
 
 def test_rows_in_clusters_of_their_own_give_exactly_the_verdict_without():
@@ -89,7 +89,7 @@ def test_intervals_and_what_would_be_found_widen_with_the_design_effect():
 def test_tests_that_take_rows_as_independent_are_left_out():
     rng = np.random.default_rng(6)
     y, p, ids = simulate(rng, 500, 20, 1.0, 0.3)
-    assert set(component_p_values(CellSums.from_arrays(y, p, cluster=ids))) == {
+    assert set(judge(CellSums.from_arrays(y, p, cluster=ids)).tests) == {
         "total",
         "scan_information",
         "scan_rows",

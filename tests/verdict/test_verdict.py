@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm, pearson3
 from truecal import Tally, _kernel
 from truecal.data import CellSums, Sampling
 from truecal.metrics import METRICS, Absolute, Relative
-from truecal.verdict import combine, combine_cauchy, component_p_values, judge, judge_all
+from truecal.verdict import combine, combine_cauchy, judge, judge_all
 from truecal.words import format_p_value
 
 EXACT = {"total", "scan_information", "scan_rows"}
@@ -119,16 +119,16 @@ def test_flipped_classes_are_judged_alike(rng):
     """(1 - p, 1 - y) is the same model. Parts end where their share is reached, from below, so scans differ a little."""
     p = rng.beta(0.5, 5, 2000)
     y = rng.random(2000) < p
-    one, other = component_p_values(CellSums.from_arrays(y, p)), component_p_values(CellSums.from_arrays(~y, 1 - p))
+    one, other = judge(CellSums.from_arrays(y, p)).tests, judge(CellSums.from_arrays(~y, 1 - p)).tests
     for name in ("total", "cox", "cumulative"):
         assert other[name] == pytest.approx(one[name], rel=1e-6)
 
 
 def test_limits_are_left_out_where_evidence_is_small():
     p = np.full(100, 0.04)  # V = 3.84
-    assert set(component_p_values(CellSums.from_arrays(np.arange(100) < 4, p))) == EXACT
+    assert set(judge(CellSums.from_arrays(np.arange(100) < 4, p)).tests) == EXACT
     p = np.full(200, 0.04)
-    assert set(component_p_values(CellSums.from_arrays(np.arange(200) < 8, p))) == EXACT | ASYMPTOTIC
+    assert set(judge(CellSums.from_arrays(np.arange(200) < 8, p)).tests) == EXACT | ASYMPTOTIC
 
 
 def test_flipped_labels_are_weighted_by_what_they_tell_of_the_odds(rng):
@@ -144,7 +144,7 @@ def test_flipped_labels_are_weighted_by_what_they_tell_of_the_odds(rng):
         skewness = np.sum(w**3 * q * (1 - q) * (1 - 2 * q)) / variance**1.5
         skewness = skewness if abs(skewness) >= 0.02 else 0.0
         expected = 2 * min(pearson3.sf(z, skewness), pearson3.cdf(z, skewness))
-        found = component_p_values(CellSums.from_arrays(y, p, sampling=Sampling(label_noise=label_noise)))
+        found = judge(CellSums.from_arrays(y, p, sampling=Sampling(label_noise=label_noise))).tests
         assert found["odds_ratio"] == pytest.approx(expected, rel=2e-3)  # rows of a cell count as equal
 
 
@@ -152,9 +152,7 @@ def test_flipped_labels_that_tell_too_little_are_counted_only():
     """Of 58 labelled positive 49 are flips: the information is 500 (0.8 p (1 - p))^2 / (0.116 0.884) = 1.2."""
     p = np.full(500, 0.02)
     sampling = Sampling(label_noise=(0.1, 0.1))
-    assert (
-        set(component_p_values(CellSums.from_arrays(np.arange(500) < 58, p, sampling=sampling))) == EXACT | ASYMPTOTIC
-    )
+    assert set(judge(CellSums.from_arrays(np.arange(500) < 58, p, sampling=sampling)).tests) == EXACT | ASYMPTOTIC
 
 
 def test_total_is_exact(rng):
@@ -166,7 +164,7 @@ def test_total_is_exact(rng):
         depth = np.array([min(mass[:j].sum(), mass[j + 1 :].sum()) + mass[j] / 2 for j in range(41)])
         beside = np.isclose(depth, depth[k], rtol=1e-9)
         expected = mass[(depth < depth[k]) & ~beside].sum() + mass[beside].sum() / 2
-        assert component_p_values(CellSums.from_arrays(y, p))["total"] == pytest.approx(expected, rel=1e-4)
+        assert judge(CellSums.from_arrays(y, p)).tests["total"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_cumulative_test_is_ecce_r(rng):
@@ -176,7 +174,7 @@ def test_cumulative_test_is_ecce_r(rng):
     x = METRICS["ecce"](Tally.from_arrays(y, p)) * 500 / math.sqrt(np.sum(p * (1 - p)))
     k = np.arange(1, 50)
     expected = 4 * np.sum((-1.0) ** (k - 1) * k * 2 * norm.sf(k * x))
-    assert component_p_values(CellSums.from_arrays(y, p))["cumulative"] == pytest.approx(expected, rel=1e-9)
+    assert judge(CellSums.from_arrays(y, p)).tests["cumulative"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_cox_test_is_the_likelihood_ratio(rng):
@@ -191,11 +189,11 @@ def test_cox_test_is_the_likelihood_ratio(rng):
             return np.sum(np.logaddexp(0, eta) - y * eta)
 
         expected = chi2.sf(2 * (loss([0, 1]) - minimize(loss, [0, 1], tol=1e-12).fun), 2)
-        assert component_p_values(CellSums.from_arrays(y, p))["cox"] == pytest.approx(expected, rel=1e-6)
+        assert judge(CellSums.from_arrays(y, p)).tests["cox"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_cox_test_of_one_score_has_one_degree_of_freedom():
-    found = component_p_values(CellSums.from_arrays(np.arange(100) < 60, np.full(100, 0.5)))
+    found = judge(CellSums.from_arrays(np.arange(100) < 60, np.full(100, 0.5))).tests
     gain = 60 * math.log(0.6 / 0.5) + 40 * math.log(0.4 / 0.5)
     assert found["cox"] == pytest.approx(2 * norm.sf(math.sqrt(2 * gain)), rel=1e-9)
 
@@ -203,7 +201,7 @@ def test_cox_test_of_one_score_has_one_degree_of_freedom():
 def test_cox_test_of_separable_labels_ends():
     """The likelihood of the best fit is 1 then."""
     p = np.repeat([0.4, 0.45, 0.55, 0.6], 10)
-    found = component_p_values(CellSums.from_arrays(p > 0.5, p))
+    found = judge(CellSums.from_arrays(p > 0.5, p)).tests
     assert found["cox"] == pytest.approx(math.exp(np.sum(np.log(np.maximum(p, 1 - p)))), rel=1e-6)
 
 
@@ -211,7 +209,7 @@ def test_rare_positives_far_out_are_no_evidence_of_a_slope():
     """Of 67 rows at 0.001 one is positive in 6 of 100 data sets; by a score test of the slope it would be in 1 of 3000."""
     p = np.repeat([0.001, 0.3], [67, 60])
     y = np.concatenate([np.arange(67) < 1, np.arange(60) < 18])
-    assert component_p_values(CellSums.from_arrays(y, p))["cox"] > 0.05
+    assert judge(CellSums.from_arrays(y, p)).tests["cox"] > 0.05
 
 
 def cut(groups, smallest, pairs):
@@ -260,7 +258,7 @@ def test_spread_test_is_of_squares_with_their_first_three_cumulants(rng):
             mean, variance, third = cumulants
             tails.append(pearson3.sf(total, third / variance**1.5, mean, math.sqrt(variance)))
         expected = combine_cauchy(np.array(tails))
-        assert component_p_values(CellSums.from_arrays(y, p))["spread"] == pytest.approx(expected, rel=1e-9)
+        assert judge(CellSums.from_arrays(y, p)).tests["spread"] == pytest.approx(expected, rel=1e-9)
 
 
 def cut_by_hand(weight, smallest):
@@ -372,7 +370,7 @@ def test_right_models_are_seldom_off(name):
     off = 0
     for _ in range(150):
         p = draw()
-        off += combine(component_p_values(CellSums.from_arrays(rng.random(600) < p, p))) <= 0.05
+        off += combine(judge(CellSums.from_arrays(rng.random(600) < p, p)).tests) <= 0.05
     assert off / 150 <= 0.05 + 3 * 0.018
 
 
@@ -380,7 +378,7 @@ def test_fine_blocks_are_found(rng):
     """Blocks of N^(2/3) / 16 rows, 1.4 and 0.6 times the predictions in turn: no window stands out, all together do."""
     p = np.sort(rng.beta(0.5, 5, 20_000))
     factor = np.where((np.arange(20_000) // (20_000 ** (2 / 3) / 16)).astype(int) % 2, 0.6, 1.4)
-    found = component_p_values(CellSums.from_arrays(rng.random(20_000) < np.minimum(p * factor, 1), p))
+    found = judge(CellSums.from_arrays(rng.random(20_000) < np.minimum(p * factor, 1), p)).tests
     assert found["spread"] < 1e-4
     assert found["total"] > 1e-4
 

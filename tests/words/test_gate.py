@@ -238,8 +238,8 @@ def test_every_cause_occurs_and_has_words(cause):
             "verdict is miscalibrated (p < 0.0001).",
         ),
         (
-            lambda: one(Rule("least", 5), make(10.0), p_value=0.5),
-            "ltce is 10.00%, not below the limit of 5%.",
+            lambda: one(Rule("least", 5, metric="slope"), make(10.0, name="slope"), p_value=0.5),
+            "slope is 10.000, not below the limit of 5.",
         ),
         (
             lambda: one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, draws=18))),
@@ -309,11 +309,12 @@ def test_an_inconclusive_decision_has_advice_by_its_cause(cause, hint):
 
 def test_every_kind_of_rule_has_words():
     limits = {"verdict": None, "p_value": 0.05, "dropped": 0.1}
-    told = [str(Rule(kind, limits.get(kind, 5))) for kind in truecal.gate.RULE_KINDS]
+    metric = {"least": "slope"}
+    told = [str(Rule(kind, limits.get(kind, 5), metric=metric.get(kind, "ltce"))) for kind in truecal.gate.RULE_KINDS]
     assert told == [
         "no miscalibration",
         "ltce at most 5%",
-        "ltce at least 5%",
+        "slope at least 5",
         "ltce at most 5% above its null mean",
         "upper end of the confidence interval of ltce at most 5%",
         "p-value of ltce at least 0.05",

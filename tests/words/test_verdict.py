@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import truecal
+from truecal import Rule, words
 from truecal.verdict import Status
 from truecal.words import (
     describe_reach,
@@ -182,6 +183,23 @@ def test_a_total_speaks_alone_only_where_its_interval_shows_it():
     found = replace(TINY.verdict, p_value=0.2, tests={"total": 0.049})
     assert found.interval[0] < 1 < found.interval[1]
     assert "The total alone" not in " ".join(found.sentences())
+
+
+def test_a_consistent_verdict_says_why_its_interval_excludes_1():
+    """In the summary, on the first screen and in the reason of a check."""
+    rng = np.random.default_rng(23)
+    p = rng.beta(1, 5, 6000)
+    y = rng.random(6000) < 0.95 * p
+    found = truecal.evaluate(y, p, metrics=["ltce"])
+    assert (found.verdict.status, found.verdict.interval[1] < 1) == ("consistent", True)
+    assert "CI 0.89\N{EN DASH}0.99), significant alone (p = 0.022) but not combined" in found.summary
+    sentence = "The total alone is significant (p = 0.022); the combination of all component tests is not."
+    assert sentence in words.describe_notes(found)
+    assert sentence not in found.sentences()
+    data = truecal.read({"y": y.tolist(), "p": p.tolist()}, label="y", score="p")
+    (result,) = truecal.check(data, [Rule("verdict", significance=0.05)]).results
+    assert result.reason.startswith("no miscalibration found (p = ")
+    assert result.reason.endswith(sentence)
 
 
 @pytest.mark.parametrize(("said", "way"), [(0.001, "too high"), (0.999, "too low")])

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
 
-from truecal._errors import option
-from truecal._options import EvaluateOptions, declare, resolve
+from truecal._options import (
+    ClasswiseOptions,
+    EvaluateClassesOptions,
+    EvaluateOptions,
+    MetricOptions,
+    declare,
+    resolve,
+    take_options,
+)
 from truecal._threads import map_chunks
-from truecal.analysis._evaluate import Metrics, choose_region, evaluate, find_library, name_library, name_outcome
+from truecal.analysis._evaluate import (
+    Metrics,
+    choose_region,
+    evaluate,
+    find_library,
+    name_library,
+    name_outcome,
+    refuse_grouped,
+)
 from truecal.analysis._inputs import choose_test, is_unrestricted
 from truecal.data import CellSums, Classes, ClassObservations, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
@@ -20,16 +35,12 @@ MANY_CLASSES = 64  # from which on probabilities are mostly small: cells are poo
 CLASSES_AT_ONCE = 32  # in one pass, which bounds the memory of their cells
 
 
-@declare(EvaluateOptions)
+@declare(EvaluateOptions, first=(MetricOptions, ClasswiseOptions))
 def evaluate_classes(
     y_true: Any,
     y_prob: Any = None,
     metrics: Metrics = None,
-    *,
-    labels: Sequence[Any] | None = None,
-    sample_weight: Any = None,
-    cluster: Any = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Unpack[EvaluateClassesOptions],
 ) -> ClassResults:
     """Evaluate a model of several classes, from probabilities of shape (rows, classes).
 
@@ -40,12 +51,8 @@ def evaluate_classes(
 
     Parameters
     ----------
-    y_true, y_prob
+    y_true, y_prob : arrays or ClassObservations
         Labels and probabilities; or in their place what `truecal.read(..., multiclass="classwise")` returns.
-    labels : sequence, optional
-        The classes in the order of the columns; 0, 1, ... by default.
-    sample_weight, cluster : optional
-        As in `evaluate`.
 
     Examples
     --------
@@ -61,11 +68,11 @@ def evaluate_classes(
     >>> result.status, result.top.verdict.status
     ('miscalibrated', 'miscalibrated')
     """
-    options = resolve(evaluate_classes, options)
+    given = resolve(evaluate_classes, options)
+    options = take_options(EvaluateOptions, given)
+    labels, sample_weight, cluster = given["labels"], given["sample_weight"], given["cluster"]
     if isinstance(y_true, ClassObservations):
-        for name, value in (("sample_weight", sample_weight), ("labels", labels), ("cluster", cluster)):
-            if value is not None:
-                raise TypeError(f"{option(name)} must be left out if rows are grouped by score already.")
+        refuse_grouped(take_options(ClasswiseOptions, given))
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
         observed = list(y_true.classes.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
 from truecal._errors import option
-from truecal._options import CompareOptions, PairOptions, declare, resolve
+from truecal._options import OPTIONS, CompareArraysOptions, CompareOptions, MetricOptions, PairOptions, declare, resolve
 from truecal.analysis._evaluate import refuse_grouped
 from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
@@ -16,7 +16,6 @@ from truecal.data import (
     Observations,
     Pairs,
     RowCounts,
-    Sampling,
     Tally,
     apply_delay,
     as_sampling,
@@ -28,20 +27,16 @@ from truecal.metrics import Measure, Metric, choose
 from truecal.results import Comparison
 from truecal.verdict import Status, judge
 
-COMPARED = ("ltce", "log_loss", "brier", "slope", "tce")
+COMPARED: tuple[str, ...] = OPTIONS["metrics"].of("compare").default
 
 
-@declare(CompareOptions, first=(PairOptions,))
+@declare(CompareOptions, first=(MetricOptions, PairOptions))
 def compare(
     y_true: Any,
     y_prob: Any = None,
     y_prob_other: Any = None,
     metrics: Iterable[str] | Mapping[str, Measure] = COMPARED,
-    *,
-    pos_label: Any = None,
-    sampling: Sampling | None = None,
-    cluster: Any = None,
-    **options: Unpack[CompareOptions],
+    **options: Unpack[CompareArraysOptions],
 ) -> Comparison:
     """Compare two models on the same rows: each metric of both, their difference, and its confidence interval.
 
@@ -49,15 +44,9 @@ def compare(
 
     Parameters
     ----------
-    y_true, y_prob, y_prob_other
+    y_true, y_prob, y_prob_other : arrays or Observations
         Labels and the predictions of both models: `compare(y, p, q)`; or in their place observations that were read
         with a baseline: `compare(truecal.read(frame, label="y", score="new", baseline="old"))`.
-    metrics : names or mapping
-        Names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping. Gaps in bins such as ECE are
-        refused: intervals of their differences have a coverage of 86% to 95% instead of 95%, see docs/inference.md.
-        Metrics with an optimum between bad values, such as the slope, are compared by the distance from it.
-    sampling, cluster : optional
-        As in `evaluate`. With clusters, differences of rows are summed by cluster, and labels are resampled by cluster.
 
     Notes
     -----
@@ -77,7 +66,7 @@ def compare(
     """
     options = resolve(compare, options)
     check_region(options["threshold"], options["top"])
-    pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label, as_sampling(sampling), cluster)
+    pairs = _find_pairs(y_true, y_prob, y_prob_other, options)
     if isinstance(y_true, (Pairs, Observations)) and y_prob is not None:
         metrics = y_prob
     chosen = choose(metrics, options["binning"], choose_test(options))
@@ -119,8 +108,9 @@ def _choose_region(threshold: float | None, top: int | float | None) -> Callable
     return None if top is None else lambda tally: tally.top(top)
 
 
-def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, sampling: Sampling, cluster: Any) -> Pairs:
+def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, options: PairOptions) -> Pairs:
     """Return the rows with both scores, from arrays or observations."""
+    pos_label, sampling, cluster = options["pos_label"], as_sampling(options["sampling"]), options["cluster"]
     if isinstance(y_true, (Pairs, Observations)):
         given = {"y_prob_other": y_prob_other, "pos_label": pos_label, "cluster": cluster}
         refuse_grouped(given | list_settings(sampling))

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from truecal._errors import option
-from truecal._options import DriftOptions, GroupOptions, declare, resolve
+from truecal._options import DriftOptions, GroupOptions, MetricChoice, declare, resolve
 from truecal.analysis._groups import (
     check_observations,
     choose_metric,
@@ -34,17 +34,17 @@ from truecal.data import (
     read_span,
 )
 from truecal.inference import Odds, compare_odds, compare_rates, detectable_move, find_split
-from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values
+from truecal.metrics import Adjustment, Measure, adjust_p_values
 from truecal.results import DriftTable, verdict_columns
 from truecal.verdict import Verdict
 
 Baseline = int | str | Observations
 
 
-@declare(DriftOptions)
+@declare(DriftOptions, first=(MetricChoice,))
 def drift(
     data: Observations,
-    metric: Measure | str = LTCE,
+    metric: Measure | str = "ltce",
     **options: Unpack[DriftOptions],
 ) -> DriftTable:
     """Test the calibration of each period and of all together, and for changes since a baseline.
@@ -59,9 +59,6 @@ def drift(
     ----------
     data : Observations
         What `truecal.read(..., time=...)` returns.
-    metric : Metric or name
-        The metric beside the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows
-        `binning`, `test`, `significance` and `tolerance`, or your own. The verdict does not depend on it.
 
     Examples
     --------

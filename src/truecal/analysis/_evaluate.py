@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -11,7 +11,17 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import option
-from truecal._options import ArrayOptions, EvaluateOptions, Missing, check_given, declare, resolve
+from truecal._options import (
+    ArrayOptions,
+    ClassOptions,
+    EvaluateArraysOptions,
+    EvaluateOptions,
+    MetricOptions,
+    check_given,
+    declare,
+    resolve,
+    take_options,
+)
 from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
     MOST_BITS,
@@ -93,11 +103,7 @@ def evaluate(
     metrics: Metrics = None,
     *,
     multiclass: Literal["classwise"],
-    sample_weight: Any = None,
-    labels: Sequence[Any] | None = None,
-    missing: Missing = "raise",
-    cluster: Any = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Unpack[EvaluateArraysOptions],
 ) -> ClassResults: ...
 @overload
 def evaluate(
@@ -105,31 +111,12 @@ def evaluate(
     y_prob: Any = None,
     metrics: Metrics = None,
     *,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     multiclass: Literal["top-label"] | None = None,
-    labels: Sequence[Any] | None = None,
-    sampling: Sampling | None = None,
-    missing: Missing = "raise",
-    cluster: Any = None,
-    importance_weight: Any = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Unpack[EvaluateArraysOptions],
 ) -> Result: ...
-@declare(EvaluateOptions, first=(ArrayOptions,))
+@declare(EvaluateOptions, first=(MetricOptions, ClassOptions, ArrayOptions))
 def evaluate(
-    y_true: Any,
-    y_prob: Any = None,
-    metrics: Metrics = None,
-    *,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    multiclass: Multiclass = None,
-    labels: Sequence[Any] | None = None,
-    sampling: Sampling | None = None,
-    missing: Missing = "raise",
-    cluster: Any = None,
-    importance_weight: Any = None,
-    **options: Unpack[EvaluateOptions],
+    y_true: Any, y_prob: Any = None, metrics: Metrics = None, *, multiclass: Multiclass = None, **options: Any
 ) -> Result | ClassResults | Models:
     """Evaluate all metrics at once, with the verdict and the bins behind them.
 
@@ -138,15 +125,11 @@ def evaluate(
 
     Parameters
     ----------
-    y_true, y_prob
+    y_true, y_prob : arrays or Observations
         Labels and predicted probabilities, of the positive class or of shape (rows, classes); or in their place
         observations, as `truecal.read` returns them for dataframes and files:
         `evaluate(truecal.read(frame, label="y", score="p"))`. Observations of several models by name, from
         `read_models`, get a result each.
-    metrics : names or mapping, optional
-        Names of `truecal.metrics.METRICS` or "net_benefit@0.05" for a threshold (by default those of
-        `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The result's `bins` are those of the
-        first metric with bins.
 
     Examples
     --------
@@ -155,26 +138,44 @@ def evaluate(
     >>> result["ece"], result.n, result.prevalence
     (0.25, 4, 0.75)
     """
-    options = resolve(evaluate, options)
-    check_given(evaluate, missing=missing, multiclass=multiclass)
-    sampling = as_sampling(sampling)
+    given: EvaluateArraysOptions = resolve(evaluate, options)  # type: ignore[assignment]
+    check_given(evaluate, multiclass=multiclass)
+    tested: EvaluateOptions = take_options(EvaluateOptions, given)
     several = isinstance(y_true, Mapping) and y_true and all(isinstance(one, GROUPED) for one in y_true.values())
     if several or isinstance(y_true, (*GROUPED, ClassObservations)):
-        given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
-        given |= {"cluster": cluster, "importance_weight": importance_weight}
-        given["missing"] = None if missing == "raise" else missing
-        refuse_grouped(given | list_settings(sampling))
+        _refuse_rows(given, multiclass)
         chosen = metrics if y_prob is None else y_prob
         if several:
-            return Models({str(name): _evaluate_observed(model, chosen, options) for name, model in y_true.items()})
+            return Models({str(name): _evaluate_observed(model, chosen, tested) for name, model in y_true.items()})
         if isinstance(y_true, ClassObservations):
-            return _evaluate_classes(y_true, chosen, **options)
-        return _evaluate_observed(y_true, chosen, options)
+            return _evaluate_classes(y_true, chosen, **tested)
+        return _evaluate_observed(y_true, chosen, tested)
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("evaluate", y_true, y_prob)
+    return _evaluate_arrays(y_true, y_prob, metrics, multiclass, given)
+
+
+def _refuse_rows(given: EvaluateArraysOptions, multiclass: Multiclass) -> None:
+    """Refuse options about rows of arrays if rows are grouped already."""
+    rows = (
+        take_options(ArrayOptions, given) | {"multiclass": multiclass} | list_settings(as_sampling(given["sampling"]))
+    )
+    rows["missing"] = None if given["missing"] == "raise" else given["missing"]
+    del rows["sampling"]  # in its parts
+    refuse_grouped(rows)
+
+
+def _evaluate_arrays(
+    y_true: Any, y_prob: Any, metrics: Metrics, multiclass: Multiclass, given: EvaluateArraysOptions
+) -> Result | ClassResults:
+    """Evaluate labels and probabilities of one or more classes."""
+    options: EvaluateOptions = take_options(EvaluateOptions, given)
+    sample_weight, pos_label, labels = given["sample_weight"], given["pos_label"], given["labels"]
+    sampling, cluster = as_sampling(given["sampling"]), given["cluster"]
+    importance_weight = given["importance_weight"]
     library = find_library(y_prob)
     dropped: dict[Reason, int] = {}
-    if missing == "drop":
+    if given["missing"] == "drop":
         shares = sampling.label_delay
         columns, dropped = _drop_incomplete(y_true, y_prob, cluster, sample_weight, shares, importance_weight)
         y_true, y_prob, cluster, sample_weight, shares, importance_weight = columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,13 +16,16 @@ import numpy as np
 from truecal import _draw_inline
 from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
+from truecal._options import MonitorOptions, NowOptions, PairOptions, check_option, declare
 from truecal._text import about, escape_html
 from truecal.analysis._groups import keep_above
 from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
+    CellGroups,
     CellSums,
     Moment,
     Observations,
+    Part,
     Segment,
     Span,
     Tally,
@@ -35,6 +38,7 @@ from truecal.data import (
 from truecal.inference import PeriodSums, Process, find_pivot
 from truecal.metrics import Direction, Tolerance, as_tolerance, check_significance
 from truecal.results import (
+    ALL_ROWS_SHARE,
     MonitorState,
     MonitorStatus,
     MonitorTable,
@@ -42,10 +46,10 @@ from truecal.results import (
     Series,
     order_series,
     read_stored,
+    share_of_segment,
 )
 
-PeriodCells = dict[Any, dict[Segment | None, CellSums]]  # cells by period, then by segment; None is all rows
-ALL_ROWS_SHARE = 0.5  # of the significance goes to all rows together, the rest to segments
+PeriodParts = dict[Any, dict[Segment | None, Part]]  # rows by period, then by segment; None is all rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class MonitorUpdate:
         return words.summarize_update(self)
 
 
+@declare(first=(MonitorOptions,))
 class Monitor:
     """Monitor a model for miscalibration; its alarm is valid however often it is updated.
 
@@ -74,19 +79,6 @@ class Monitor:
     Segments of `update(data)` are monitored besides all rows together. Half of the significance belongs to all rows,
     half to the segments: those of the first update share half of that equally, new ones of later updates share the
     rest.
-
-    Parameters
-    ----------
-    significance : float
-        The probability of ever raising an alarm for a model that stays calibrated.
-    label_lag : timedelta or str, optional
-        How long after the end of a period its labels are complete: "12h", "30d", "6w". Younger periods are pending:
-        they may be given again with more labels, and are evaluated when they are old enough. Without it every period is
-        evaluated at once.
-    tolerance : float or Tolerance, optional
-        A deviation that still counts as calibrated.
-    threshold : float, optional
-        Monitor only predictions of at least this score.
 
     Examples
     --------
@@ -112,11 +104,13 @@ class Monitor:
         threshold: float | None = None,
     ) -> None:
         check_significance(significance)
+        check_option("threshold", threshold)
         after = None if label_lag is None else read_span(label_lag)
         self._state = MonitorState(
             significance=significance, label_lag=after, tolerance=as_tolerance(tolerance), threshold=threshold
         )
 
+    @declare(first=(PairOptions, NowOptions))
     def update(
         self,
         y_true: Any,
@@ -132,16 +126,12 @@ class Monitor:
 
         Parameters
         ----------
-        y_true, y_prob
+        y_true, y_prob : arrays or Observations
             Labels and predictions of one period; or `Observations` in place of both:
             `update(truecal.read(frame, label="y", score="p", time="day"))`.
         period : optional
             The name of the rows' period, such as a date; by default a number, one more than the last. Periods must be
             given in order.
-        now : date, time or ISO text, optional
-            The time at which the age of periods is taken, with `label_lag`; the clock (UTC) by default.
-        pos_label, cluster
-            The positive label; and the customer, patient or document of each row, as in `evaluate`.
         skip_known : bool
             Whether to skip periods that were evaluated before with the same counts. Otherwise a period that is given
             twice is an error. One whose counts changed is always an error.
@@ -157,12 +147,12 @@ class Monitor:
             for name, value in (("y_prob", y_prob), ("period", period), ("cluster", cluster)):
                 if value is not None:
                     raise TypeError(f"{option(name)} must be left out when `Observations` are given.")
-            state, cells = _read_observations(state, y_true)
+            state, rows = _read_observations(state, y_true)
         else:
             if y_prob is None:
                 raise_for_data("update", y_true)
-            state, cells = _read_rows(state, y_true, y_prob, period, pos_label, cluster)
-        state, known = _admit(state, cells, skip_known)
+            state, rows = _read_rows(state, y_true, y_prob, period, pos_label, cluster)
+        state, known = _admit(state, rows, skip_known)
         state, evaluated = _evaluate_complete(state, now)
         self._state = state
         return MonitorUpdate(evaluated, tuple(dict.fromkeys(one.period for one in state.pending)), known)
@@ -325,7 +315,7 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
     processes take turns if the file system supports locks; otherwise the later one raises an error.
     """
     file = Path(path)
-    with hold(file.parent):
+    with hold(Path(os.path.realpath(path)).parent):  # runs that reach it by links in other folders take turns, too
         before = file.read_bytes() if file.exists() else None
         given = {name: value for name, value in settings.items() if value is not None}
         monitor = Monitor(**given) if before is None else Monitor.load(file)
@@ -341,7 +331,8 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
         yield monitor
         if (file.read_bytes() if file.exists() else None) != before:
             raise ValueError(f"The file {os.fspath(path)!r} was changed by another run meanwhile; run this one again.")
-        monitor.save(file)
+        if before is None or monitor._state is not state:
+            monitor.save(file)
 
 
 # ---- new data ------------------------------------------------------------------------------------------------------
@@ -349,8 +340,8 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
 
 def _read_rows(
     state: MonitorState, y_true: Any, y_prob: Any, period: Any, pos_label: Any, cluster: Any
-) -> tuple[MonitorState, PeriodCells]:
-    """Return the cells of the rows of one period."""
+) -> tuple[MonitorState, PeriodParts]:
+    """Return the rows of one period."""
     if state.by or state.every is not None:
         raise TypeError("This monitor was started with `Observations`; update it by `update(truecal.read(...))`.")
     if state.label_lag is not None:
@@ -367,11 +358,11 @@ def _read_rows(
         if tally.highest < state.threshold:
             return state, {}
         tally = tally.above(state.threshold)
-    return state, {period: {None: CellSums.of(tally)}}
+    return state, {period: {None: tally}}
 
 
-def _read_observations(state: MonitorState, data: Observations) -> tuple[MonitorState, PeriodCells]:
-    """Return the cells of each period, of all rows and of each segment."""
+def _read_observations(state: MonitorState, data: Observations) -> tuple[MonitorState, PeriodParts]:
+    """Return the rows of each period, all of them and those of each segment."""
     if len(data.periods) != 1:
         raise ValueError(
             f"{option('time')} must be one column of the observations, which makes their periods; they have "
@@ -391,7 +382,7 @@ def _read_observations(state: MonitorState, data: Observations) -> tuple[Monitor
                 f"{option(name)} of the monitor is {getattr(state, name)!r}; the data have {value!r}.\n\n"
                 "Hint: start another monitor for them; `truecal monitor --state` names its file."
             )
-    cells: PeriodCells = {}
+    rows: PeriodParts = {}
     for names in ((), by) if by else ((),):
         parts = data.group_by((time, *names)).parts
         if any(key[0] is None for key in parts):
@@ -399,32 +390,34 @@ def _read_observations(state: MonitorState, data: Observations) -> tuple[Monitor
         if state.threshold is not None:
             parts = keep_above(parts, find_threshold_score(state.threshold, data.sampling))
         for (period, *segment), part in parts.items():
-            cells.setdefault(period, {})[tuple(segment) if names else None] = CellSums.of(part)
-    return state, cells
+            rows.setdefault(period, {})[tuple(segment) if names else None] = part
+    return state, rows
 
 
-def _admit(state: MonitorState, cells: PeriodCells, skip_known: bool) -> tuple[MonitorState, tuple[Any, ...]]:
+def _admit(state: MonitorState, rows: PeriodParts, skip_known: bool) -> tuple[MonitorState, tuple[Any, ...]]:
     """Add periods as pending ones; refuse those that were evaluated before."""
-    series = {one.segment: one for one in state.series}
-    known, pending = [], {(one.period, one.segment): one for one in state.pending}
-    new = []
-    for period in sorted(cells):
-        if state.last is not None and _is_evaluated(period, state.last):
-            _check_known(period, cells[period], series, state.last, skip_known)
-            known.append(period)
-            continue
-        new.append(period)
-    pivots = {segment: one.pivot for segment, one in series.items()}
+    known, new = list[Any](), list[Any]()
+    for period in sorted(rows):
+        evaluated = state.last is not None and _is_evaluated(period, state.last)
+        (known if evaluated else new).append(period)
+    if known:
+        _check_known(state, {period: rows[period] for period in known}, skip_known)
+    if not new:
+        return state, tuple(known)
+    pivots = {one.segment: one.pivot for one in state.series}
+    given = set(new)
+    pending = [one for one in state.pending if one.period not in given]  # the others are given again, with more labels
     for period in new:
-        for key in [key for key in pending if key[0] == period]:  # given again, with more labels
-            del pending[key]
-        for segment, segment_cells in cells[period].items():
+        for segment, part in rows[period].items():
+            cells = CellSums.of(part)
             # fixed by the first period's predictions: a pivot chosen by later labels would make the bets unfair
-            pivot = pivots.setdefault(segment, find_pivot(segment_cells))
-            sums = PeriodSums.of(segment_cells, pivot, state.tolerance)
-            pending[period, segment] = PendingPeriod(segment=segment, period=period, sums=sums)
-    state = _start_series(state, {key: pivot for key, pivot in pivots.items() if key not in series})
-    ordered = sorted(pending.values(), key=lambda one: one.period)
+            if segment not in pivots:
+                pivots[segment] = find_pivot(cells)
+            sums = PeriodSums.of(cells, pivots[segment], state.tolerance)
+            pending.append(PendingPeriod(segment=segment, period=period, sums=sums))
+    old = {one.segment for one in state.series}
+    state = _start_series(state, {key: pivot for key, pivot in pivots.items() if key not in old})
+    ordered = sorted(pending, key=lambda one: one.period)
     return replace(state, pending=tuple(ordered)), tuple(known)
 
 
@@ -436,35 +429,45 @@ def _is_evaluated(period: Any, last: Any) -> bool:
         raise TypeError(f"{option('period')} must be of one type, in order; {period!r} follows {last!r}.") from None
 
 
-def _check_known(
-    period: Any,
-    cells: Mapping[Segment | None, CellSums],
-    series: Mapping[Segment | None, Series],
-    last: Any,
-    skip: bool,
-) -> None:
-    """Refuse a period that was evaluated, unless it is to be skipped and has the same counts."""
-    for segment, segment_cells in cells.items():
+def _check_known(state: MonitorState, rows: PeriodParts, skip: bool) -> None:
+    """Refuse periods that were evaluated, unless they are to be skipped and have the same counts."""
+    series = {one.segment: one for one in state.series}
+    # the index of each period by segment: a search for each would take quadratic time
+    indices = {key: {period: i for i, period in enumerate(one.periods)} for key, one in series.items()}
+    given = [(period, segment, part) for period, parts in rows.items() for segment, part in parts.items()]
+    counts = _count_parts([part for _, _, part in given])
+    for (period, segment, _), count in zip(given, counts, strict=True):
         known = series.get(segment)
-        if known is None or period not in known.periods:
+        if known is None or period not in indices[segment]:
             raise ValueError(
-                f"Periods must be given in order; {period} was given after {last} had been evaluated.\n\n"
+                f"Periods must be given in order; {period} was given after {state.last} had been evaluated.\n\n"
                 f"Hint: a longer {option('label_lag')} keeps periods pending until late rows have arrived."
             )
-        index = known.periods.index(period)
-        before, now = known.expected[index], float(segment_cells.expected.sum())
-        # the sum of many rows depends on their order in its last digits
-        same = math.isclose(before, now, rel_tol=1e-9, abs_tol=1e-12)
-        counts = segment_cells.n_rows, segment_cells.positives
-        if (int(known.n[index]), int(known.observed[index])) != counts or not same:
-            raise ValueError(
-                f"An evaluated period must not change; {period} had {known.n[index]:,} rows (observed "
-                f"{known.observed[index]:,}, expected {about(before)}) and now has {counts[0]:,} (observed "
-                f"{counts[1]:,}, expected {about(now)}).\n\n"
-                f"Hint: if labels arrive late, a longer {option('label_lag')} keeps periods pending until then."
-            )
+        _check_counts(period, known, indices[segment][period], *count)
     if not skip:
-        raise ValueError(f"A period must be given once; {period} was evaluated already.")
+        raise ValueError(f"A period must be given once; {next(iter(rows))} was evaluated already.")
+
+
+def _count_parts(parts: Sequence[Part]) -> Iterator[tuple[int, int, float]]:
+    """Yield the rows, the observed and the expected positives of each part."""
+    for groups in CellGroups.batches(parts):
+        cells = groups.cells
+        counts = groups.add(cells.n), groups.add(cells.pos), groups.add(cells.expected)
+        yield from zip(*(column.tolist() for column in counts), strict=True)
+
+
+def _check_counts(period: Any, known: Series, index: int, n: int, observed: int, expected: float) -> None:
+    """Refuse an evaluated period whose rows changed."""
+    before = known.expected[index]
+    # the sum of many rows depends on their order in its last digits
+    same = math.isclose(before, expected, rel_tol=1e-9, abs_tol=1e-12)
+    if (known.n[index], known.observed[index]) != (n, observed) or not same:
+        raise ValueError(
+            f"An evaluated period must not change; {period} had {known.n[index]:,} rows (observed "
+            f"{known.observed[index]:,}, expected {about(before)}) and now has {n:,} (observed {observed:,}, expected "
+            f"{about(expected)}).\n\n"
+            f"Hint: if labels arrive late, a longer {option('label_lag')} keeps periods pending until then."
+        )
 
 
 def _start_series(state: MonitorState, pivots: Mapping[Segment | None, float]) -> MonitorState:
@@ -474,8 +477,7 @@ def _start_series(state: MonitorState, pivots: Mapping[Segment | None, float]) -
         series.append(Series(segment=None, share=ALL_ROWS_SHARE if state.by else 1.0, pivot=pivots[None]))
     batches = state.batches + bool(segments)
     for segment in segments:
-        # 1 / (b (b + 1)) adds up to 1 over all batches b: however many appear, their shares never exceed the rest
-        share = (1 - ALL_ROWS_SHARE) / (batches * (batches + 1)) / len(segments)
+        share = share_of_segment(batches, len(segments))
         series.append(Series(segment=segment, share=share, pivot=pivots[segment]))
     return replace(state, series=tuple(series), batches=batches)
 
@@ -490,31 +492,30 @@ def _evaluate_complete(state: MonitorState, now: Moment | None) -> tuple[Monitor
         moment = datetime.now(UTC).replace(tzinfo=None) if now is None else read_moment(now)
         complete, _ = find_complete(find_ends(periods, state.every), state.label_lag, moment)
         periods = periods[: complete.index(False)] if False in complete else periods
-    ready = set(periods)
-    series = {one.segment: one for one in state.series}
+    if not periods:
+        return state, ()
+    ready: dict[Segment | None, list[PendingPeriod]] = {}
+    complete_periods = set(periods)
     for one in state.pending:
-        if one.period in ready:
-            series[one.segment] = _add_period(series[one.segment], one, state.significance)
-    pending = tuple(one for one in state.pending if one.period not in ready)
-    last = periods[-1] if periods else state.last
-    return replace(state, series=tuple(series.values()), pending=pending, last=last), tuple(periods)
+        if one.period in complete_periods:
+            ready.setdefault(one.segment, []).append(one)
+    series = tuple(_add_periods(one, ready.get(one.segment, []), state.significance) for one in state.series)
+    pending = tuple(one for one in state.pending if one.period not in complete_periods)
+    return replace(state, series=series, pending=pending, last=periods[-1]), tuple(periods)
 
 
-def _add_period(series: Series, new: PendingPeriod, significance: float) -> Series:
-    """Return a series with one more period."""
-    process = series.process.step(new.sums)
-    e_value = process.e_value * series.share
-    alarm = series.alarm or e_value >= 1 / significance
-    return replace(
-        series,
-        periods=(*series.periods, new.period),
-        n=np.append(series.n, new.sums.n),
-        observed=np.append(series.observed, new.sums.observed),
-        expected=np.append(series.expected, new.sums.expected),
-        information=np.append(series.information, new.sums.information),
-        slope_surplus=np.append(series.slope_surplus, new.sums.slope_surplus),
-        e_value=np.append(series.e_value, e_value),
-        process=process,
-        alarm_period=new.period if alarm and not series.alarm else series.alarm_period,
-        alarm=alarm,
-    )
+def _add_periods(series: Series, new: Sequence[PendingPeriod], significance: float) -> Series:
+    """Return a series with more periods. Columns grow once, since appending period by period takes quadratic time."""
+    if not new:
+        return series
+    process, alarm, alarm_period, e_values = series.process, series.alarm, series.alarm_period, []
+    for one in new:
+        process = process.step(one.sums)
+        e_values.append(process.e_value * series.share)
+        if not alarm and e_values[-1] >= 1 / significance:
+            alarm, alarm_period = True, one.period
+    names = ("n", "observed", "expected", "information", "slope_surplus")
+    columns = {name: [getattr(one.sums, name) for one in new] for name in names} | {"e_value": e_values}
+    grown: dict[str, Any] = {name: np.append(getattr(series, name), column) for name, column in columns.items()}
+    periods = (*series.periods, *(one.period for one in new))
+    return replace(series, periods=periods, process=process, alarm=alarm, alarm_period=alarm_period, **grown)

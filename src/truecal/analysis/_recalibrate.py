@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from truecal import __version__, _kernel
 from truecal._errors import option
-from truecal._options import MapKind, RecalibrateOptions, WeightedOptions, check_given, declare
+from truecal._options import KindOptions, MapKind, RecalibrateOptions, WeightedOptions, check_given, declare, resolve
 from truecal.analysis._evaluate import evaluate, refuse_grouped
 from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
@@ -23,7 +23,6 @@ from truecal.data import (
     Observations,
     Pairs,
     Part,
-    Sampling,
     Segment,
     Sorted,
     SortedRows,
@@ -39,7 +38,6 @@ from truecal.inference import (
     Difference,
     Draws,
     Map,
-    RandomState,
     add_tallies,
     choose_map,
     find_effects,
@@ -65,25 +63,18 @@ SIGNIFICANCE = 0.05
 Fold = dict[Segment, Tally]  # rows by segment; one segment () if there are none
 
 
-@declare(first=(RecalibrateOptions, WeightedOptions))
+@declare(first=(KindOptions, RecalibrateOptions))
 def recalibrate(
     y_true: Any,
     y_prob: Any = None,
     kind: MapKind | Literal["auto"] = "auto",
-    *,
-    by: str | Sequence[str] = (),
-    folds: int = 5,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    sampling: Sampling | None = None,
-    cluster: Any = None,
-    random_state: RandomState = 0,
+    **options: Unpack[RecalibrateOptions],
 ) -> Recalibration:
     """Fit a calibration map to predictions, and validate it on rows that it was not fitted to.
 
     Parameters
     ----------
-    y_true, y_prob
+    y_true, y_prob : arrays or Observations
         Labels and predictions; or in their place `Observations`, as `truecal.read` returns them. Observations with a
         time are validated forward in time: each period by a map of the periods before it.
 
@@ -96,15 +87,17 @@ def recalibrate(
     >>> truecal.recalibrate(y, p).status              # the model is calibrated
     'not needed'
     """
-    check_given(recalibrate, kind=kind, folds=folds)
+    options = resolve(recalibrate, options)
+    check_given(recalibrate, kind=kind)
+    folds, random_state = options["folds"], options["random_state"]
     if folds == 1:
         raise ValueError(f"{option('folds')} must be a whole number, 2 or more, or 0 for no validation; it is 1.")
     if folds > MOST_FOLDS:
         raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
-    data = _as_observations(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
-    names, whole = as_tuple(by), _as_sorted(data.pooled())
+    data = _as_observations(y_true, y_prob, options)
+    names, whole = as_tuple(options["by"]), _as_sorted(data.pooled())
     for name in names:
         if name not in data.by or name in data.periods:
             raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
@@ -129,10 +122,10 @@ def recalibrate(
     )
 
 
-def _as_observations(
-    y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, sampling: Sampling, cluster: Any
-) -> Observations:
+def _as_observations(y_true: Any, y_prob: Any, options: WeightedOptions) -> Observations:
     """Return what is given as observations; arrays have no names."""
+    sample_weight, pos_label, cluster = options["sample_weight"], options["pos_label"], options["cluster"]
+    sampling = as_sampling(options["sampling"])
     if isinstance(y_true, Observations):
         given = {"y_prob": y_prob, "sample_weight": sample_weight, "pos_label": pos_label, "cluster": cluster}
         refuse_grouped(given | list_settings(sampling))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Unpack
 
 from truecal._errors import option
-from truecal._options import GroupOptions, declare, resolve
+from truecal._options import ByOptions, GroupOptions, MetricChoice, SegmentOptions, declare, resolve
 from truecal.analysis._groups import (
     check_observations,
     choose_metric,
@@ -18,17 +17,15 @@ from truecal.analysis._groups import (
     note_out_of_scope,
 )
 from truecal.data import Observations, as_tuple
-from truecal.metrics import LTCE, Measure
+from truecal.metrics import Measure
 from truecal.results import GroupTable, verdict_columns
 
 
-@declare(GroupOptions)
+@declare(GroupOptions, first=(MetricChoice, ByOptions))
 def segments(
     data: Observations,
-    metric: Measure | str = LTCE,
-    *,
-    by: str | Sequence[str] | None = None,
-    **options: Unpack[GroupOptions],
+    metric: Measure | str = "ltce",
+    **options: Unpack[SegmentOptions],
 ) -> GroupTable:
     """Test the calibration of every segment, adjusted for their number.
 
@@ -40,16 +37,6 @@ def segments(
     ----------
     data : Observations
         What `truecal.read` returns.
-    metric : Metric or name
-        The metric beside the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows
-        `binning`, `test`, `significance` and `tolerance`, or your own. The verdict does not depend on it.
-    by : name or names, optional
-        The columns that make segments; by default all that `data` have, except the time.
-    options
-        `significance`, `tolerance`, `adjust` ("holm" by default), `threshold`, `top` (of the predictions of all
-        segments together), and for the metric `binning`, `test`, `null_draws`, `random_state`, `threads`: see
-        `evaluate`. The metric's null distribution is simulated with at most `null_draws` sets of labels, 0 by default:
-        199 for every segment, and more only while fewer than 10 simulated values reach the observed one.
 
     Examples
     --------
@@ -64,6 +51,7 @@ def segments(
     """
     options = resolve(segments, options)
     check_observations("segments", data)
+    by = options["by"]
     names = tuple(name for name in data.by if name not in data.periods) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."

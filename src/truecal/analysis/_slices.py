@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -10,9 +10,21 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._options import SliceOptions, declare, resolve
-from truecal.data import CellGroups, CellSums, Conditions, Crossed, Floats, Note, NoteCode, Pair, as_sampling
+from truecal._text import plural
+from truecal.data import (
+    CellGroups,
+    CellSums,
+    Conditions,
+    Crossed,
+    Floats,
+    Note,
+    NoteCode,
+    Observations,
+    Pair,
+    as_sampling,
+)
 from truecal.metrics import Direction, OddsRatio, PoissonBinomial, check_significance, count_positives, find_odds_ratios
-from truecal.results import SliceTable, find_directions
+from truecal.results import SliceTable, find_directions, float_column
 
 SEED_DEVIATION = 2.0  # standard deviations of a pair of levels, from which on its neighbourhood is searched
 NEAR_SHARE = 0.9  # of the largest loss: a slice with so much and fewer conditions is preferred
@@ -48,6 +60,8 @@ def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
     'age above 61 and country=fr'
     """
     given: Any = resolve(slices, options)
+    if isinstance(data, Observations):
+        raise TypeError("`slices` takes a dataframe or files; `Observations` do not have the columns of rows.")
     significance, min_rows = given.pop("significance"), given.pop("min_rows")
     check_significance(significance)
     if as_sampling(given["sampling"]).delayed:
@@ -57,8 +71,8 @@ def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
     crossed = cross(data, **given)
     if min_rows > crossed.row_counts.evaluated:
         raise ValueError(
-            f"{option('min_rows')} must be at most the number of rows, {crossed.row_counts.evaluated:,}, or no slice "
-            f"has so many; it is {min_rows:,}."
+            f"There are {plural(crossed.row_counts.evaluated, 'row')}; a slice must have at least {min_rows:,}.\n\n"
+            f"Hint: {option('min_rows')} is the fewest rows of a slice."
         )
     return search(crossed, significance, min_rows)
 
@@ -219,18 +233,14 @@ def _make_table(
     crossed: Crossed, listed: list[tuple[str, _Slice]], searched: int, significance: float, notes: tuple[Note, ...]
 ) -> SliceTable:
     """Make the table of listed slices."""
-
-    def floats(values: Iterable[float]) -> Floats:
-        return np.array(list(values), dtype=np.float64)
-
     chosen = [one for _, one in listed]
     n = np.array([one.cells.n_rows for one in chosen], dtype=np.int64)
-    rows, p_value = crossed.row_counts.evaluated, floats(one.p_value for one in chosen)
+    rows, p_value = crossed.row_counts.evaluated, float_column(one.p_value for one in chosen)
     observed = np.array([one.cells.positives for one in chosen], dtype=np.int64)
-    expected = floats(one.cells.expected.sum() for one in chosen)
+    expected = float_column(one.cells.expected.sum() for one in chosen)
     with np.errstate(divide="ignore"):  # the ratio is infinite if positives are observed at a score of 0
         ratio = observed / expected
-    ends = floats(one.factor.ratio_low for one in chosen), floats(one.factor.ratio_high for one in chosen)
+    ends = float_column(one.factor.ratio_low for one in chosen), float_column(one.factor.ratio_high for one in chosen)
     return SliceTable(
         slice=tuple(name if one.cells.n_rows < rows else "all rows" for name, one in listed),
         n=n,
@@ -243,7 +253,7 @@ def _make_table(
         p_value=p_value,
         p_adjusted=np.minimum(1.0, p_value * searched),
         direction=tuple(_name_directions(ratio, *ends)),
-        loss=floats(one.loss for one in chosen),
+        loss=float_column(one.loss for one in chosen),
         rows=rows,
         searched=searched,
         columns_searched=crossed.columns,

@@ -12,7 +12,7 @@ from typing import TypeVar
 from truecal.cli._options import NEEDS_ROWS, UsageError, options_of
 from truecal.cli._sources import find_delay_table
 
-PICTURES = (".png", ".svg", ".pdf")
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 T = TypeVar("T")
 
 
@@ -24,11 +24,11 @@ def choose_metrics(args: Namespace, default: T) -> list[str] | T:
     if "all" in asked:
         return list(KNOWN)
     for name in asked:
-        check_metric(name)
+        check_metric_name(name)
     return asked or default
 
 
-def choose_metric(args: Namespace) -> str:
+def first_metric(args: Namespace) -> str:
     """The one metric that is judged, the first that is asked for."""
     return (choose_metrics(args, None) or ["ltce"])[0]
 
@@ -38,7 +38,7 @@ def is_saved(args: Namespace) -> bool:
     return args.format is None and all(path.lower().endswith(".json") for path in args.files)
 
 
-def check_metric(name: str) -> None:
+def check_metric_name(name: str) -> None:
     """Refuse a metric that is not there before any data are read."""
     from truecal.metrics import describe_unknown, find_metric
 
@@ -118,7 +118,7 @@ def _check_folders(args: Namespace, places: list[Path]) -> None:
 def check_picture(args: Namespace, place: str, option: str) -> Path:
     """The place of a picture, if it can be written there."""
     found = Path(place)
-    if found.suffix.lower() not in PICTURES:
-        raise UsageError(f"{option} must end in {', '.join(PICTURES)}; it is {place!r}", args.command)
+    if found.suffix.lower() not in PICTURE_SUFFIXES:
+        raise UsageError(f"{option} must end in {', '.join(PICTURE_SUFFIXES)}; it is {place!r}", args.command)
     check_places(args, found)
     return found

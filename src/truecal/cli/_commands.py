@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from truecal._errors import check_column
 from truecal._options import COLUMNS
-from truecal._text import Terminal, plural, printable
+from truecal._text import Terminal, plural, printable, say, say_commands
 from truecal.cli._checks import (
-    check_metric,
+    check_metric_name,
     check_picture,
     check_places,
     check_saved,
     check_time,
-    choose_metric,
     choose_metrics,
+    first_metric,
     is_saved,
 )
 from truecal.cli._options import DATA, DRAWN, LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
@@ -49,6 +49,7 @@ from truecal.cli._sources import (
     find_top_label,
     open_source,
     refuse_observations,
+    refuse_passed_over,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from truecal.gate import Decision
     from truecal.results import ClassResults, Comparison, DriftTable, Result, SliceTable
 
-METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `evaluate` by default
+FIRST_METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `evaluate` by default
 OBSERVATIONS = (".parquet", ".pq")
 TOGETHER = "all rows were evaluated together: `truecal slices` searches for miscalibrated groups of rows"
 
@@ -76,7 +77,7 @@ def evaluate(args: Namespace) -> int:
         note("--by evaluates each segment by itself, as `truecal segments` does; without it, all rows together")
         return segments(args)
     check_places(args, args.output)
-    found, source = evaluate_models(args, METRICS)
+    found, source = evaluate_models(args, FIRST_METRICS)
     results, classes = split_classes(found)
     print_answer(
         args,
@@ -143,7 +144,7 @@ def _find_next(args: Namespace, results: Mapping[str, Result]) -> list[str]:
         rate = f"{verdict.expected / verdict.n:.2g}"
         few = verdict.certain or not verdict.sampling.plain or float(rate) in (0, 1)
         return [] if few else [f"truecal plan {rate} --factor 1.5 (how many rows?)"]
-    columns = _name_columns(args)
+    columns = _list_columns(args)
     if not columns:
         return []
     others = len(columns) > 1 + len(found)
@@ -182,7 +183,7 @@ def _name_time(args: Namespace) -> str | None:
     return find_time(args.files, format=args.format) if _has_rows(args) else None
 
 
-def _name_columns(args: Namespace) -> list[str]:
+def _list_columns(args: Namespace) -> list[str]:
     """The columns of the files, where these hold rows."""
     from truecal.reading import column_names
 
@@ -222,7 +223,7 @@ def segments(args: Namespace) -> int:
 
     _need_segments(args, "segments")
     check_places(args, args.output)
-    metric = choose_metric(args)
+    metric = first_metric(args)
     source = open_source(args)
     tables = judge_segments(args, source.read(args), metric)
     note_all(tables.values())
@@ -259,7 +260,7 @@ def drift(args: Namespace) -> int:
 
     check_places(args, args.output)
     picture = check_picture(args, args.plot, "--plot") if args.plot else None
-    metric = choose_metric(args)
+    metric = first_metric(args)
     source = open_source(args, timed=True)
     _need_one_score(source, "drift")
     table = judge_periods(args, source.read(args), metric, _open_baseline(args, source))
@@ -334,7 +335,7 @@ def recalibrate(args: Namespace) -> int:
     options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
     recalibration = analysis.recalibrate(observations, kind=args.kind, **options)
     if args.check:
-        (separate,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others
+        (separate,) = source._replace(data=[args.check], time=None, every=None).read(args).values()  # as the others
         validation = analysis.validate_on(recalibration, separate, Path(args.check).name)
         recalibration = replace(recalibration, validation=validation)
         for told in note_row_counts(separate.row_counts):
@@ -350,10 +351,10 @@ def recalibrate(args: Namespace) -> int:
         print_data(recalibration.to_json())
         return 0
     terminal = Terminal.of(sys.stdout)
-    print("\n".join(map(terminal.wrap, recalibration.sentences())))
+    say("\n".join(map(terminal.wrap, recalibration.sentences())))
     for table in recalibration.tables(terminal):
-        print(f"\n{table}")
-    print(f"\n{sql}Wrote {printable(args.output)}", flush=True)
+        say(f"\n{table}")
+    say(f"\n{sql}Wrote {printable(args.output)}")
     return 0
 
 
@@ -558,7 +559,7 @@ def demo(args: Namespace) -> int:
     if not args.json:
         show.main(args.folder)
         return 0
-    return print_written(args, show.write_pictures(show.evaluate_models(*show.simulate()), Path(args.folder)))
+    return print_written(args, show.write_pictures(show.evaluate_all(*show.simulate()), Path(args.folder)))
 
 
 def check(args: Namespace) -> int:
@@ -577,6 +578,7 @@ def check(args: Namespace) -> int:
         args.by = list(recalibration.by)
     if args.by and all(rule.segment is None for rule in rules) and recalibration is None:
         raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
+    refuse_passed_over(args.files)
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not evaluated")
@@ -590,7 +592,7 @@ def check(args: Namespace) -> int:
         first = next(iter(models.values()))
         note_one_label(first.n_rows, first.positives / first.n_rows)
     alike = recalibration is None and source.multiclass is None and all(rule.segment is None for rule in rules)
-    if alike and decision.status == "pass" and set(_name_columns(args)) - {source.label, *source.scores, args.baseline}:
+    if alike and decision.status == "pass" and set(_list_columns(args)) - {source.label, *source.scores, args.baseline}:
         note(TOGETHER)
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
@@ -611,7 +613,7 @@ def _print_github(decision: Decision) -> None:
     """Lines for GitHub's page of a run, and its summary of the step."""
     from truecal._atomic import append_line
 
-    sys.stderr.write(decision.to_github())
+    say_commands(decision.to_github())
     place = os.environ.get("GITHUB_STEP_SUMMARY")
     if place:
         with naming(place):
@@ -648,7 +650,7 @@ def _read_rules(args: Namespace) -> list[Any]:
         rules = [_make_rule("", "verdict", **choices)]
         return [*rules, gate.NO_WORSE] if args.map else rules
     for name, metric, limit in limits:
-        check_metric(metric)
+        check_metric_name(metric)
         rules.append(_make_rule(f"--{name.replace('_', '-')}: ", gate.LIMITS[name], limit, metric=metric, **choices))
     return rules
 
@@ -726,7 +728,7 @@ def completion(args: Namespace) -> int:
             f"shtab {shtab.__version__} knows {', '.join(shtab.SUPPORTED_SHELLS)}; the shell is {args.shell!r}.\n\n"
             "Hint: pip install --upgrade shtab"
         )
-    print(shtab.complete(make_full_parser(shtab.FILE), args.shell))
+    say(shtab.complete(make_full_parser(shtab.FILE), args.shell))
     return 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from typing import Any, NoReturn, TextIO
 
 from truecal import __version__
 from truecal._errors import describe_missing, did_you_mean, set_spelling
-from truecal._text import Terminal, printable_lines
+from truecal._text import Terminal, printable_lines, say
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 from truecal.cli._output import note, print_notes
 
@@ -33,6 +34,7 @@ def main(words: list[str] | None = None) -> int:
     if "--no-color" in given:
         os.environ["NO_COLOR"] = "1"
     _open_closed()
+    _buffer_output()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -54,7 +56,7 @@ def main(words: list[str] | None = None) -> int:
         if debug:
             import traceback
 
-            traceback.print_exc()
+            say(traceback.format_exc(), sys.stderr, end="")
         print_notes()
         _print_error(f"error: {explain(error)}", "red")
         _abandon(sys.stdout)
@@ -68,14 +70,14 @@ def main(words: list[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     first = words[0] if words else ""
     if first in ("", "-h", "--help", "help"):
-        print(overview(Terminal.of(sys.stdout)), file=sys.stdout if first else sys.stderr)
+        say(overview(Terminal.of(sys.stdout)), sys.stdout if first else sys.stderr)
         return 0 if first else 2
     if first == "--version":
-        print(f"truecal {__version__}")
+        say(f"truecal {__version__}")
         if "--verbose" in words:
             from truecal.cli._versions import describe_versions
 
-            print(describe_versions())
+            say(describe_versions())
         return 0
     if first not in COMMANDS:
         raise UsageError(f"there is no command {first!r}{did_you_mean(first, COMMANDS)}")
@@ -113,7 +115,7 @@ def _print_error(text: str, style: str) -> None:
     if sys.stderr.isatty():
         text = "\n".join(terminal.wrap(line, "  ", "") for line in text.splitlines())
     head, space, rest = text.partition(" ")
-    print(f"{terminal.paint(head, style)}{space}{rest}", file=sys.stderr)
+    say(f"{terminal.paint(head, style)}{space}{rest}", sys.stderr)
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -129,6 +131,15 @@ def _open_closed() -> None:
             setattr(sys, name, os.fdopen(opened, "r" if number == 0 else "w"))
             if name == "stdout" and sys.stderr is not None:
                 _print_error("note: standard output is closed, so no answer is shown", "dim")
+
+
+def _buffer_output() -> None:
+    """Give standard output a buffer under PYTHONUNBUFFERED: without one, Python ignores that only a part was
+    written, as on a disk that is full. Every answer is flushed."""
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115
+            sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False
+        )
 
 
 def _abandon(stream: TextIO) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from truecal._text import Terminal, printable, printable_lines
+from truecal._text import Terminal, escape_json, printable
 
 if TYPE_CHECKING:
     from truecal.analysis import Monitor, MonitorUpdate
+    from truecal.results import Series
+
+PLAIN_TEXT = re.compile(r"[^\W\d_][\w .:/+-]*")  # no number, no date, nothing that separates names and values
+WORDS = ("None", "True", "False", "nan", "inf")
 
 
 def format_monitor(monitor: Monitor, update: MonitorUpdate, source: str, terminal: Terminal) -> str:
@@ -43,7 +48,7 @@ def to_log_line(monitor: Monitor, update: MonitorUpdate) -> str:
         "last": str(update.evaluated[-1]) if update.evaluated else None,
         "pending": len(update.pending),
     }
-    return json.dumps(record, ensure_ascii=False)
+    return escape_json(json.dumps(record, ensure_ascii=False))
 
 
 def _round(value: float, infinite: str | None = None) -> float | str | None:
@@ -54,6 +59,7 @@ def _round(value: float, infinite: str | None = None) -> float | str | None:
 def to_prometheus(monitor: Monitor) -> str:
     """Return the series of a monitor in the text format that Prometheus collects."""
     table = monitor.table
+    labels = [_write_label(monitor, one) for one in monitor.series]
     gauges = {
         "alarm": ("1 if an alarm was raised since the last reset", table.alarm),
         "e_value": ("Evidence of miscalibration, an alarm at truecal_alarm_threshold", table.e_value),
@@ -66,8 +72,7 @@ def to_prometheus(monitor: Monitor) -> str:
     lines = []
     for name, (meaning, values) in gauges.items():
         lines += [f"# HELP truecal_{name} {meaning}", f"# TYPE truecal_{name} gauge"]
-        for series, value in zip(table.series, values.tolist(), strict=True):
-            label = printable_lines(series).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+        for label, value in zip(labels, values.tolist(), strict=True):
             lines.append(f'truecal_{name}{{series="{label}"}} {_write_number(float(value))}')
     lines += [
         "# HELP truecal_alarm_threshold The e-value that raises an alarm",
@@ -75,6 +80,22 @@ def to_prometheus(monitor: Monitor) -> str:
         f"truecal_alarm_threshold {_write_number(monitor.alarm_threshold)}",
     ]
     return "\n".join([*lines, ""])
+
+
+def _write_label(monitor: Monitor, series: Series) -> str:
+    """Return the name of a series as a label. No two share one, or Prometheus would refuse the file."""
+    if series.segment is None:
+        return monitor.name(series)
+    by = monitor.state.by
+    text = ", ".join(f"{name}={_quote_text(value)}" for name, value in zip(by, series.segment, strict=True))
+    return printable(text).replace("\\", r"\\").replace('"', r"\"")
+
+
+def _quote_text(value: Any) -> str:
+    """Return a value of a segment; text that looks like another value, such as null's None, is put in quotes."""
+    if not isinstance(value, str) or (PLAIN_TEXT.fullmatch(value) and value not in WORDS):
+        return str(value)
+    return repr(value)
 
 
 def _write_number(value: float) -> str:

@@ -9,42 +9,33 @@ import argparse
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NoReturn
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
 
 from truecal._errors import did_you_mean
 from truecal._options import (
     COLUMNS,
     COMPUTED,
-    DEFAULTS,
     JUDGING,
     LARGE,
     METRICS,
+    OUTPUT,
     READING,
+    RULES,
     TIME,
     WINDOWS,
     AtLeast,
-    CheckOptions,
     Columns,
-    CompareOptions,
-    DataOptions,
-    DriftOptions,
-    GroupOptions,
     Interval,
-    LimitOptions,
-    ModelOptions,
-    MonitorOptions,
-    PlanOptions,
-    RecalibrateOptions,
-    RowOptions,
-    SamplingOptions,
-    SliceOptions,
-    TestOptions,
-    find_options,
+    Option,
 )
-from truecal._text import READABLE, Terminal
+from truecal._options import (
+    OPTIONS as DECLARED,
+)
+from truecal._text import READABLE, Terminal, say, shorten
 from truecal._threads import count_cores
 
+LARGEST_NUMBER = 2**63 - 1  # that other languages hold
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -52,8 +43,27 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "m
 
 
 def names(text: str) -> list[str]:
-    """Names, by commas."""
-    return [name for name in text.split(",") if name]
+    """Names, by commas; an empty one is no column, and refused where columns are looked up."""
+    found = text.split(",")
+    if not any(found):
+        raise argparse.ArgumentTypeError(f"it must name something; it is {text!r}")
+    return found
+
+
+def names_or_none(text: str) -> list[str]:
+    """Names, by commas, or "none"."""
+    return [] if text == "none" else names(text)
+
+
+def refuse_empty(kind: Callable[[str], Any] | None) -> Callable[[str], Any]:
+    """Read a value that must not be empty: that would be ignored, such as a variable of a script that is not set."""
+
+    def read(text: str) -> Any:
+        if not text:
+            raise argparse.ArgumentTypeError("it must have a value; it is empty")
+        return text if kind is None else kind(text)
+
+    return read
 
 
 def whole(text: str) -> int:
@@ -71,8 +81,9 @@ def _number(text: str, least: int) -> int:
         value = int(text)
     except ValueError:
         value = -1
-    if value < least:
-        raise argparse.ArgumentTypeError(f"it must be a whole number, {least} or more; it is {text!r}")
+    if not least <= value <= LARGEST_NUMBER:
+        shown = shorten(text, 40)
+        raise argparse.ArgumentTypeError(f"it must be a whole number, {least} or more; it is {shown!r}")
     return value
 
 
@@ -123,10 +134,10 @@ def bits(text: str) -> int | str | None:
 def size(text: str) -> int:
     """Bytes, with a unit or without: 4GB are 4e9, 4GiB are 2^32."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?i?)b?", text.lower())
-    value = int(float(found[1]) * UNITS.get(found[2], 0)) if found else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"it must be bytes, such as 500MB, 4GB or 4GiB; it is {text!r}")
-    return value
+    value = float(found[1]) * UNITS.get(found[2], 0) if found else 0.0
+    if not 1 <= value <= LARGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"it must be bytes, such as 500MB, 4GB or 4GiB; it is {shorten(text, 40)!r}")
+    return int(value)
 
 
 def metric_limit(text: str) -> tuple[str, float]:
@@ -185,8 +196,7 @@ PLOTTED = ("calibration", "test-reliability", "reliability", "models", "metrics"
 SHELLS = ("bash", "zsh", "fish")
 DRAWN = 199  # calibrated models that are simulated, and resamples of a report, unless another number is given
 
-DATA, MONITOR = "data", "what is kept"
-RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
+DATA, MONITOR, GENERAL = "data", "what is kept", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
 TABLES = "evaluate compare segments slices drift monitor plan check"
@@ -194,12 +204,12 @@ ANSWERING = "evaluate compare segments slices drift monitor recalibrate apply re
 EVERYONE = f"{ANSWERING} completion"
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """An option or a place: its words, its help, its commands, what it takes, and the parameters that it stands for.
 
     `says` has what differs from command to command, in the place of {} in the help; with "" for all others.
     `spells` has parameters of the library by their names here, besides the one that is called like the option.
+    `option` is its declaration, None for what only the command line has.
     """
 
     words: str
@@ -207,8 +217,7 @@ class Argument:
     group: str
     commands: str
     metavar: str | None = None
-    _: KW_ONLY
-    says: Mapping[str, str] = field(default_factory=dict)
+    says: Mapping[str, str] = MappingProxyType({})
     type: Callable[[str], Any] | None = None
     default: Any = None
     choices: Sequence[str] | None = None
@@ -217,7 +226,8 @@ class Argument:
     required: bool = False
     either: str = ""
     suggests: Sequence[str] = ()
-    spells: Mapping[str, str] = field(default_factory=dict)
+    spells: Mapping[str, str] = MappingProxyType({})
+    option: Option | None = None
 
     @property
     def name(self) -> str:
@@ -235,7 +245,8 @@ class Argument:
         given: dict[str, Any] = {"help": text}
         if self.action == "store_true":
             return place.add_argument(*self.words.split(), action=self.action, **given)
-        given |= {"metavar": self.metavar, "type": self.type, "default": self.default, "choices": self.choices}
+        given |= {"metavar": self.metavar, "type": refuse_empty(self.type), "default": self.default}
+        given |= {"choices": self.choices}
         if self.words.startswith("-"):
             given |= {"action": self.action, "required": self.required and not self.either}
         else:
@@ -243,27 +254,31 @@ class Argument:
         return place.add_argument(*self.words.split(), **given)
 
 
-def bind(declared: Any, name: str, commands: str = "", *, word: str = "", **changes: Any) -> Argument:
+def bind(name: str, commands: str = "", *, word: str = "", **changes: Any) -> Argument:
     """The argument of a declared option: its words, help, default, choices and type, but for what is changed.
+
+    `commands` are those that have it in the same way, all by default.
 
     Examples
     --------
-    >>> bind(PlanOptions, "power").help.replace("{}", "")
+    >>> bind("power").help.replace("{}", "")
     'the probability of finding it; default 0.8'
     """
-    option = find_options(declared)[name]
-    commands = commands or option.commands
-    default = DEFAULTS.get(commands, {}).get(name, option.default)
-    shown = _show_default(changes.pop("shown", default)) if "default" not in f"{option.help}{option.more}" else ""
+    declared = DECLARED[name]
+    commands = commands or declared.commands
+    option = declared.of(commands.split()[0])
+    told = "default" in f"{option.help}{option.more}"
+    usual = changes.pop("shown", option.default)
     found: dict[str, Any] = {
         "says": {command: f"; {spell(more)}" for command, more in option.more.items()},
-        "default": None if default == () else default,
+        "default": None if option.default == () else option.default,
         "choices": option.choices or None,
         "type": find_type(option.constraint),
         "action": Many if isinstance(option.constraint, Columns) else Once,
+        "option": declared,
     }
     words = f"{option.short} {word or '--' + name.replace('_', '-')}".strip()
-    text = f"{spell(option.help or option.meaning)}{{}}{shown}"
+    text = f"{spell(option.help or option.meaning)}{{}}{'' if told else _show_default(usual)}"
     return Argument(words, text, option.group, commands, option.metavar, **(found | changes))
 
 
@@ -297,11 +312,8 @@ OPTIONS = (
         },
     ),
     Argument("files", "files of `truecal tally`, globs or folders of them", DATA, "merge", "FILE", nargs="+"),
-    bind(RowOptions, "format"),
-    Argument(
-        "--by", "columns to keep, commas or repeated; '' keeps none; default all", DATA, "merge", "COLUMN",
-        type=names, action=Many, spells={"group_by": "--by"},
-    ),
+    bind("format", READING),
+    bind("by", "merge", type=names_or_none, says={}, spells={"group_by": "--by"}),
     Argument(
         "rate", "the probability that is predicted, such as 0.01", DATA, "plan", "RATE", type=number,
         spells={"y_prob": "RATE"},
@@ -309,27 +321,24 @@ OPTIONS = (
     Argument("folder", "where the pictures go; default demo", DATA, "demo", "FOLDER", nargs="?", default="demo"),
     Argument("shell", ", ".join(SHELLS), DATA, "completion", "SHELL", choices=SHELLS),
     # ---- columns
-    bind(RowOptions, "label"),
-    bind(RowOptions, "score"),
+    bind("label"),
+    bind("score"),
     bind(
-        DataOptions, "multiclass", "evaluate report check",
+        "multiclass", "evaluate report check",
         spells={"multiclass=classwise": "--multiclass classwise"},
     ),
-    bind(DataOptions, "multiclass", "segments drift monitor plot tally", choices=("top-label",)),
-    bind(DataOptions, "labels", type=names, action=Many),
-    bind(ModelOptions, "by", spells={"group_by": "--by"}),
-    bind(SliceOptions, "columns"),
-    Argument(
-        "--slices", "search all columns for miscalibrated groups, for a section on them", COMPUTED, "report",
-        action="store_true",
-    ),
+    bind("multiclass", "segments drift monitor plot tally", choices=("top-label",)),
+    bind("labels", type=names, action=Many),
+    bind("by", spells={"group_by": "--by"}),
+    bind("columns"),
+    bind("slices", action="store_true"),
     Argument(
         "--compare", "say which of two models is better, in a section of its own", COMPUTED, "report",
         action="store_true",
     ),
     Argument("--no-pairs", "search columns one by one, not in pairs", COMPUTED, "slices", action="store_true"),
-    bind(SliceOptions, "min_rows"),
-    bind(RowOptions, "pos_label"),
+    bind("min_rows", "slices"),
+    bind("pos_label"),
     Argument(
         "--drop-missing", "drop rows without a label or a score; their number is reported", COLUMNS, READING,
         action="store_true", spells={"missing": "--drop-missing", 'missing="drop"': "--drop-missing"},
@@ -343,39 +352,36 @@ OPTIONS = (
         says={"": "", "apply": "; probabilities are written"},
         spells={'score_scale="logit"': "--logit", "score_scale": "--percent or --logit"},
     ),
-    bind(RowOptions, "cluster"),
-    bind(SamplingOptions, "negative_rate"),
-    bind(SamplingOptions, "positive_rate"),
-    bind(SamplingOptions, "label_noise", type=shares),
-    bind(
-        SamplingOptions, "label_delay",
+    bind("cluster"),
+    bind("negative_rate"),
+    bind("positive_rate"),
+    bind("label_noise", type=shares),
+    bind("label_delay",
         spells={"sampling": "--negative-rate, --positive-rate, --label-noise or --label-delay"},
     ),
-    bind(ModelOptions, "count"),
-    bind(ModelOptions, "importance_weight"),
+    bind("count"),
+    bind("importance_weight"),
     # ---- time
-    bind(ModelOptions, "time"),
-    bind(
-        ModelOptions, "every", "drift monitor report plot", choices=(*WINDOWS, "none"), default=None,
+    bind("time"),
+    bind("every", "drift monitor report plot", choices=(*WINDOWS, "none"), default=None,
         spells={"every=None": "--every none"},
     ),
-    bind(ModelOptions, "every", "tally recalibrate", default=None),
-    bind(DriftOptions, "label_lag"),
-    bind(DriftOptions, "now"),
+    bind("every", "tally recalibrate", default=None),
+    bind("label_lag"),
+    bind("now"),
     # ---- recalibration
     Argument(
         "files", "a file of `truecal recalibrate`, then files, globs or folders of rows", DATA, "apply", "FILE",
         nargs="+",
     ),
-    bind(RowOptions, "format", "apply"),
+    bind("format", "apply"),
     Argument("-p --score", "the predictions; default as in the map", COLUMNS, "apply", "COLUMN"),
     Argument(
         "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
     ),
-    bind(RecalibrateOptions, "kind"),
-    bind(RecalibrateOptions, "folds"),
-    bind(
-        RecalibrateOptions, "random_state", "recalibrate", word="--seed", type=whole,
+    bind("kind"),
+    bind("folds"),
+    bind("random_state", "recalibrate", word="--seed", type=whole,
         spells={"random_state": "--seed"},
     ),
     Argument("--check", "separate rows to validate the map on", DATA, "recalibrate", "FILE"),
@@ -403,16 +409,13 @@ OPTIONS = (
         for name, text in LIMITS.items()
     ),
     Argument("--segment", "the rule holds for each segment that matches", RULES, "check", "PATTERN"),
-    Argument("--min-rows", "with fewer rows: inconclusive", RULES, "check", "N", type=whole),
+    bind("min_rows", "check", default=None, shown=None, type=whole),
     Argument(
         "--allow-inconclusive", "pass if the verdict is inconclusive", RULES, "check", action="store_true",
     ),
-    Argument(
-        "--significance", "level of the tests; p-values up to it show miscalibration; default 0.01", RULES, "check",
-        "LEVEL", type=number,
-    ),
-    bind(ModelOptions, "baseline"),
-    bind(DriftOptions, "baseline"),
+    bind("significance", "check"),
+    bind("baseline", "check"),
+    bind("baseline", "drift"),
     Argument(
         "--map", "a file of `truecal recalibrate`: evaluate recalibrated predictions, which must be no worse", RULES,
         "check", "FILE", spells={"recalibration": "--map"},
@@ -420,56 +423,41 @@ OPTIONS = (
     Argument(
         "--map", "a file of `truecal recalibrate`, for a section on it", OUTPUT, "report", "FILE",
     ),
-    bind(ModelOptions, "on"),
+    bind("on"),
     # ---- what is computed
-    Argument(
-        "--metrics", f"of {', '.join(METRICS)}, net_benefit@0.05 for a threshold, or all; default {{}}", COMPUTED,
-        "evaluate compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
-        says={
-            "evaluate": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
-            "segments": "ltce; the first is shown", "drift": "ltce; the first is shown",
-            "": "those with bins, log_loss, brier, slope and intercept",
-        },
-    ),
-    bind(TestOptions, "significance"),
-    bind(SliceOptions, "significance"),
-    bind(PlanOptions, "significance"),
-    bind(MonitorOptions, "significance", default=None),
-    bind(TestOptions, "threshold"),
-    bind(TestOptions, "top", type=count_or_share),
-    bind(TestOptions, "tolerance", type=tolerance),
-    bind(
-        GroupOptions, "null_draws", "evaluate report plot", default=None, shown=DRAWN,
+    bind("metrics", type=names, action=Many, suggests=(*METRICS, "all")),
+    bind("significance", "evaluate compare segments drift report plot"),
+    bind("significance", "slices"),
+    bind("significance", "plan"),
+    bind("significance", "monitor", default=None),
+    bind("threshold"),
+    bind("top", type=count_or_share),
+    bind("tolerance", type=tolerance),
+    bind("null_draws", "evaluate report plot", default=None, shown=DRAWN,
         spells={"draws": "--null-draws"},
     ),
-    bind(GroupOptions, "null_draws", "segments drift", default=None, spells={"draws": "--null-draws"}),
-    bind(CheckOptions, "null_draws", "check"),
-    bind(CompareOptions, "resamples", "evaluate plot", default=None, spells={"resamples=1000": "--resamples 1000"}),
-    bind(
-        CompareOptions, "resamples", "report", default=None, shown=DRAWN,
+    bind("null_draws", "segments drift", default=None, spells={"draws": "--null-draws"}),
+    bind("null_draws", "check"),
+    bind("resamples", "evaluate plot", default=None, spells={"resamples=1000": "--resamples 1000"}),
+    bind("resamples", "report", default=None, shown=DRAWN,
         spells={"resamples=1000": "--resamples 1000"},
     ),
-    bind(CompareOptions, "resamples", "compare", spells={"draws": "--resamples"}),
-    bind(CheckOptions, "resamples", "check", spells={"draws": "--resamples"}),
-    bind(GroupOptions, "adjust", choices=("holm", "bh", "none"), default="holm"),
-    bind(
-        TestOptions, "random_state", JUDGING, word="--seed", type=whole, default=0, shown=0,
+    bind("resamples", "compare", spells={"draws": "--resamples"}),
+    bind("resamples", "check", spells={"draws": "--resamples"}),
+    bind("adjust", choices=("holm", "bh", "none"), default="holm"),
+    bind("random_state", JUDGING, word="--seed", type=whole, default=0, shown=0,
         spells={"random_state": "--seed"},
     ),
-    bind(TestOptions, "threads", default=count_cores(), shown=None),
+    bind("threads", default=count_cores(), shown=None),
     *(
-        Argument(f"--{name}", text, COMPUTED, "plan", metavar, type=kind, either="error", required=True)
-        for name, text, metavar, kind in (
-            ("ratio", "find that positives are so many times those predicted: 1.2 for a fifth more", "R", number),
-            ("factor", "find that the odds are so many times those predicted", "F", number),
-            ("rows", "say what so many rows find", "N", positive),
-        )
+        bind(name, type=kind, either="error", required=True)
+        for name, kind in (("ratio", number), ("factor", number), ("rows", positive))
     ),
-    bind(PlanOptions, "power"),
+    bind("power"),
     # ---- large data
-    bind(LimitOptions, "grid", type=bits, spells={"limits": "--grid, --limit and --memory"}),
-    bind(LimitOptions, "limit", default=None),
-    bind(LimitOptions, "memory", default=None, type=size),
+    bind("grid", type=bits, spells={"limits": "--grid, --limit and --memory"}),
+    bind("limit", default=None),
+    bind("memory", default=None, type=size),
     # ---- output
     Argument(
         "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "evaluate", action="store_true"
@@ -478,16 +466,16 @@ OPTIONS = (
         "--explain", "all metrics with their null distributions, and what they mean", OUTPUT, "evaluate",
         action="store_true",
     ),
-    Argument("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
+    bind("worst"),
     Argument("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
     Argument(
         "--kind", f"{', '.join(PLOTTED)}; default calibration, models for several scores, segments for --by, drift "
         "for --time",
         OUTPUT, "plot", "KIND", choices=PLOTTED,
     ),
-    Argument("--scale", "of probabilities; default by the data", OUTPUT, "plot", choices=("linear", "logit")),
-    Argument("--title", "of the page", OUTPUT, "report", default="Calibration report"),
-    Argument("--title", "a line above the numbers", OUTPUT, "plot"),
+    bind("scale"),
+    bind("title", "report"),
+    bind("title", "plot"),
     Argument("--json", "JSON, for programs", OUTPUT, ANSWERING, action="store_true", either="form"),
     Argument("--csv", "the table as CSV, with every column", OUTPUT, TABLES, action="store_true", either="form"),
     *(
@@ -512,8 +500,7 @@ OPTIONS = (
 # ---- commands ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command: what it does in a line and at length, examples, and the functions of the library it stands for."""
 
     about: str
@@ -747,6 +734,9 @@ class Parser(argparse.ArgumentParser):
         choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
         hint = did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2])) if choice else ""
         raise UsageError(f"{message}{hint}", self.prog.removeprefix("truecal").strip())
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        say(message, file, end="")
 
     def read(self, words: list[str]) -> argparse.Namespace:
         """Options and files in any order."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from truecal._text import Terminal, plural, printable, printable_lines
+from truecal._text import Terminal, plural, printable, say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +31,9 @@ def print_notes() -> None:
     """Print the notes so far, each once."""
     terminal = Terminal.of(sys.stderr)
     for text in dict.fromkeys(_notes):
-        line = f"note: {terminal.spell(printable_lines(text))}"
+        line = f"note: {terminal.spell(printable(text))}"
         line = terminal.wrap(line, "      ", "") if sys.stderr.isatty() else line
-        print(terminal.paint(line, "dim"), file=sys.stderr)
+        say(terminal.paint(line, "dim"), sys.stderr)
     _notes.clear()
 
 
@@ -79,7 +79,7 @@ def print_answer(
         elif as_data:
             print_data(answer)
         else:
-            print(answer, flush=True)
+            say(answer)
 
 
 def to_json_by_name(results: Mapping[str, Any]) -> str:
@@ -97,8 +97,8 @@ def to_csv_by_name(tables: Mapping[str, Table]) -> str:
 
 
 def print_data(text: str) -> None:
-    """Print data as they are; on a terminal without what is not printable."""
-    print(printable_lines(text) if sys.stdout.isatty() else text, flush=True)
+    """Print data as JSON or CSV."""
+    say(text, data=True)
 
 
 def print_written(args: Namespace, places: list[Path]) -> int:
@@ -111,7 +111,7 @@ def print_written(args: Namespace, places: list[Path]) -> int:
         text = json.dumps({**envelope("files"), "files": [str(place) for place in places]})
     else:
         text = "\n".join(f"Wrote {printable(str(place))}" for place in places)
-    print(text, flush=True)
+    say(text)
     return 0
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from truecal import words
-from truecal._text import Terminal, plural, printable
+from truecal._text import Terminal, format_percent, plural, printable
 from truecal.metrics import find_metric
-from truecal.results import STATUS_STYLES, format_share
+from truecal.results import STATUS_STYLES
 from truecal.verdict import Status
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from truecal.results import ClassResults, Comparison, DriftTable, GroupTable, Result, SliceTable
     from truecal.verdict import Plan
 
-STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+CHECK_STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 DRIFT_STYLES = {"stable": "green", "base rate shifted": "green", "consistent": "green", "inconclusive": "yellow"}
-CLASSES = 20  # rows of a table of classes, which may have a thousand
+CLASS_ROWS = 20  # rows of a table of classes, which may have a thousand
 NOTES = 2  # sentences below the verdict, unless all are asked for
 
 
@@ -94,9 +94,9 @@ def _format_result(result: Result, terminal: Terminal, metrics: list[str], of: s
     bands = []
     if verdict.bands:
         table = result.bands
-        below = f"  * simultaneous over the {len(table)} bands" if len(table) > 1 else ""
         listed = table.text(terminal)
-        bands = [f"{listed}\n{terminal.paint(below, 'dim')}" if below and "CI*" in listed else listed]
+        below = words.explain_band_intervals(table) if "CI*" in listed else ()
+        bands = ["\n".join([listed, *(terminal.paint(line, "dim") for line in below)])]
     return [head, *parts, *bands, *([text] if text else [])]
 
 
@@ -123,7 +123,7 @@ def _head(verdict: Status, finding: str, terminal: Terminal) -> str:
 def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
     """The verdict on all together, and each class against the rest, the smallest p-values first."""
     table = found.table
-    rows = table.order()[:CLASSES].tolist()
+    rows = table.order()[:CLASS_ROWS].tolist()
     lines = [found.summary]
     if len(rows) < len(table):
         lines.append(f"The {len(rows):,} with the smallest p-values are shown; --csv has all.")
@@ -190,7 +190,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
 
 def _format_size(table: GroupTable | DriftTable) -> str:
     """How many predictions, and how many of them positive."""
-    share = format_share(table.overall_prevalence)
+    share = format_percent(table.overall_prevalence)
     return f"{plural(int(table.n.sum()), 'prediction')}, {share} {table.outcome}"
 
 
@@ -219,12 +219,12 @@ def format_plan(plan: Plan, terminal: Terminal) -> str:
 
 def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> str:
     """The check results of a gate, worst first."""
-    title = f"{terminal.paint(decision.status.upper(), STYLES[decision.status])}  {decision.summary}"
+    title = f"{terminal.paint(decision.status.upper(), CHECK_STYLES[decision.status])}  {decision.summary}"
     lines = []
     for result in decision.worst()[:most]:
         size = "" if result.n is None else f" ({plural(result.n, 'row')})"
         text = f"{printable(words.label_place(result))}{size}: {printable(result.reason)}"
-        status = terminal.paint(result.status.ljust(12), STYLES[result.status])
+        status = terminal.paint(result.status.ljust(12), CHECK_STYLES[result.status])
         lines.append(f"  {status}  {terminal.wrap(text, ' ' * 16).lstrip()}")
     if len(decision.results) > most:
         lines.append(f"  ... and {len(decision.results) - most:,} more; --csv and --json have all")

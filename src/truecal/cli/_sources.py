@@ -8,10 +8,9 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from truecal._errors import check_column
 from truecal._text import plural
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from truecal.reading import AmbiguousColumnsError, Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The files of a command, or the observations in them, and the columns; with periods, their column and length."""
 
     data: list[str] | Observations
@@ -268,6 +266,19 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     return Source(paths, format, name, columns.label, list(columns.scores), limits, time, every, multiclass)
 
 
+def refuse_passed_over(paths: list[str]) -> None:
+    """Refuse folders with files that are not read: a gate must not pass on a part of the rows."""
+    from truecal.reading import find_passed_over, name_passed_over
+
+    files = find_passed_over(paths)
+    if files:
+        pattern = shlex.quote(f"{files[0].parent}/*.SUFFIX")
+        raise ValueError(
+            f"Every file of a folder must be read; {name_passed_over(files)} not.\n\n"
+            f"Hint: move what holds no rows, or name the files that are meant, such as {pattern}."
+        )
+
+
 def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> None:
     """Refuse columns of several classes where one column of probabilities is taken."""
     from truecal.reading import AmbiguousColumnsError, infer_columns
@@ -275,11 +286,10 @@ def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> No
     with suppress(AmbiguousColumnsError):
         columns = infer_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
         if columns.classes:
-            command = shlex.join(["truecal", *args.words, "--label", columns.label, "--score", columns.scores[0]])
             raise ValueError(
                 f"`truecal {args.command}` takes one column of probabilities; {', '.join(map(repr, columns.scores))} "
                 f"are of several classes, which {columns.label!r} names.\n\n"
-                f"Hint: take one class against the rest, such as  {command} --pos-label CLASS"
+                "Hint: for one class against the rest, make a column of labels that is 1 for this class, and else 0."
             )
 
 

@@ -25,6 +25,7 @@ from truecal.data._cell_sums import MOST_CELL_ROWS as MOST_CELL_ROWS
 from truecal.data._cell_sums import CellGroups as CellGroups
 from truecal.data._cell_sums import CellSums as CellSums
 from truecal.data._cell_sums import Part as Part
+from truecal.data._cell_sums import compute_once as compute_once
 from truecal.data._classes import ClassObservations as ClassObservations
 from truecal.data._clusters import CellClusters as CellClusters
 from truecal.data._clusters import Clusters as Clusters

@@ -164,6 +164,14 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
         raise_for_scores(score)
 
 
+def _raise_for_change() -> NoReturn:
+    """Raise the error for values that the kernel refused and that are valid now, or were others a moment before."""
+    raise RuntimeError(
+        "`y_true` and `y_prob` must not change while they are read; another thread or process writes to them.\n\n"
+        "Hint: pass copies, as of `np.array(y_prob)`, made while nothing writes to them."
+    )
+
+
 def count_threads(rows: int, threads: int | None = None) -> int:
     """Return how many threads count rows: at most as many as were asked for.
 
@@ -234,6 +242,8 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
             f"`y_prob` must not be missing; {count(nan)} NaN, the first at position {first}.\n\nHint: {MISSING_HINT}."
         )
     bad = ~((score >= 0) & (score <= 1))
+    if not bad.any():
+        _raise_for_change()
     first = int(np.argmax(bad))
     hint = {
         "rounded": "these are off by rounding; clip them with `np.clip(y_prob, 0, 1)`",
@@ -257,6 +267,8 @@ def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
             f"\n\nHint: {MISSING_HINT}."
         )
     bad = (label != 0) & (label != 1)
+    if not bad.any():
+        _raise_for_change()
     first = int(np.argmax(bad))
     values = np.unique(label)
     if label.dtype.kind == "f" and values[0] >= 0 and values[-1] <= 1 and np.isin(score, (0, 1)).all():

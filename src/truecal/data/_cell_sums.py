@@ -39,6 +39,14 @@ Part = Tally | GridTally | SortedRows
 T = TypeVar("T")
 
 
+def compute_once(known: dict[object, Any], key: object, compute: Callable[[], T]) -> T:
+    """Return what is known by a key; at its first use it is computed."""
+    if key not in known:
+        known[key] = compute()
+    value: T = known[key]
+    return value
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CellSums:
     """Cells of 12 bits in increasing order, with sums of q = min(p, 1 - p) over their rows. They add.
@@ -179,10 +187,7 @@ class CellSums:
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Return a quantity of the cells that is computed at its first use and kept with them."""
-        if key not in self._known:
-            self._known[key] = compute()
-        value: T = self._known[key]
-        return value
+        return compute_once(self._known, key, compute)
 
     def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
         """A read-only column that is computed at its first use."""
@@ -392,10 +397,7 @@ class CellGroups:
         cells."""
         if len(self) == 1:
             return self.cells.cached(key, compute)
-        if key not in self._known:
-            self._known[key] = compute()
-        value: T = self._known[key]
-        return value
+        return compute_once(self._known, key, compute)
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:

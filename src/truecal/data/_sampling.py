@@ -238,12 +238,12 @@ def _read_share(name: str, given: Any) -> float:
     if not LEAST_RATE <= number <= 1:
         raise ValueError(
             f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST_RATE:g}) and at most 1; it "
-            f"is {given!r}.{_hint_inverse(name, number)}"
+            f"is {given!r}.{_hint_inverse(number)}"
         )
     return number
 
 
-def _hint_inverse(name: str, number: float) -> str:
+def _hint_inverse(number: float) -> str:
     if not 1 < number <= 1 / LEAST_RATE:
         return ""
     return f"\n\nHint: where one row of {number:g} was kept it is {1 / number:.4g}."

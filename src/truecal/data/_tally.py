@@ -119,30 +119,23 @@ class Tally:
         predictions to those of the sample. `cluster` is the customer, patient or document of each row, of
         any type. `importance_weight` weights rows by features alone.
         """
-        if importance_weight is not None:
-            tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling, cluster)
-            score, label = read_sampled(y_true, y_prob, pos_label, sampling)
-            weights = read_importance(importance_weight, len(score))
-            if sample_weight is not None:
-                weights = weights * read_weights(sample_weight, len(score))
-            return tally.with_importance(score, label, weights)
-        if cluster is not None:
-            tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling)
-            score, label = read_sampled(y_true, y_prob, pos_label, sampling)
-            weight = 1 if sample_weight is None else read_weights(sample_weight, len(score))
-            return tally.with_clusters(read_clusters(cluster, len(score)), score, label, weight)
-        if sample_weight is None:
-            return sort_rows(y_true, y_prob, pos_label, sampling).tally
         score, label = read_sampled(y_true, y_prob, pos_label, sampling)
-        key = _pack(score, label)
-        weight = read_weights(sample_weight, len(key), label)
-        counted = weight > 0
-        if not counted.any():
-            raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
-        key, weight = key[counted], weight[counted]
-        check_total(weight)
-        order = np.argsort(key)
-        return group_keys(key[order], weight[order], sampling)
+        if cluster is not None or importance_weight is not None:
+            # they are read several times, while another thread may write to those that were given
+            score, label = score.copy(), label.copy()
+        if sample_weight is None:
+            weight: Ints | int = 1
+            tally = _sort(score, label, sampling).tally
+        else:
+            key = _pack(score, label)
+            weight = read_weights(sample_weight, len(key), label)
+            tally = _group_weighted(key, weight, sampling)
+        if cluster is not None:
+            tally = tally.with_clusters(read_clusters(cluster, len(score)), score, label, weight)
+        if importance_weight is not None:
+            importance = read_importance(importance_weight, len(score))
+            tally = tally.with_importance(score, label, importance * weight)
+        return tally
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
@@ -540,7 +533,10 @@ def sort_rows(
     >>> sort_rows([0, 1, 1], [0.2, 0.7, 0.4])
     SortedRows(3 rows, 2 positive)
     """
-    score, label = read_sampled(y_true, y_prob, pos_label, sampling)
+    return _sort(*read_sampled(y_true, y_prob, pos_label, sampling), sampling, threads)
+
+
+def _sort(score: AnyArray, label: AnyArray, sampling: Sampling, threads: int | None = None) -> Sorted:
     if len(score) > FEW_TO_SORT:
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
@@ -607,6 +603,17 @@ def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
     key, *valid = pack_keys(score, label)
     arrays.check_values(score, label, *valid)
     return key
+
+
+def _group_weighted(key: AnyArray, weight: Ints, sampling: Sampling) -> Tally:
+    """The tally of keys in any order, each counted `weight` times."""
+    counted = weight > 0
+    if not counted.any():
+        raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
+    key, weight = key[counted], weight[counted]
+    check_total(weight)
+    order = np.argsort(key)
+    return group_keys(key[order], weight[order], sampling)
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None, sampling: Sampling = NO_SAMPLING) -> Tally:

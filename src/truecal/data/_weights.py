@@ -74,7 +74,7 @@ def read_weights(sample_weight: Any, size: int, label: AnyArray | None = None) -
 
     Weights that are constant for each label of `label` are refused.
     """
-    array = read_column(sample_weight, "sample_weight")
+    array = np.array(read_column(sample_weight, "sample_weight"))  # a copy: what is checked is what counts
     if array.dtype == object:
         array = objects_to_floats(array, "sample_weight")
     check_lengths(sample_weight=len(array), y_prob=size)

@@ -13,6 +13,7 @@ from truecal.gate._decision import Decision as Decision
 from truecal.gate._kinds import RULE_KINDS as RULE_KINDS
 from truecal.gate._kinds import exceeds as exceeds
 from truecal.gate._rules import LIMITS as LIMITS
+from truecal.gate._rules import RULE_SIGNIFICANCE as RULE_SIGNIFICANCE
 from truecal.gate._rules import Rule as Rule
 from truecal.gate._rules import read_cluster as read_cluster
 from truecal.gate._rules import read_rules as read_rules

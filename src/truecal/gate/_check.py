@@ -6,18 +6,23 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from truecal import analysis
 from truecal._errors import name_place, option
 from truecal._options import (
+    OPTIONS,
     CheckOptions,
     CompareOptions,
     EvaluateOptions,
+    GateOptions,
     GroupOptions,
+    LevelOptions,
     TestOptions,
+    check_given,
     declare,
     resolve,
+    take_options,
 )
 from truecal.data import (
     CellSums,
@@ -48,13 +53,14 @@ STANDARD_RULES = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # t
 NO_WORSE = Rule("worse", 0, metric="log_loss")  # added to them if predictions are recalibrated
 
 
-@declare(CheckOptions)
+@declare(CheckOptions, first=(GateOptions, LevelOptions))
 def check(
     data: Observations | ClassObservations | ModelObservations,
     rules: Rules | None = None,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
     recalibration: Recalibration | str | os.PathLike[str] | None = None,
+    significance: float | None = None,
     **options: Unpack[CheckOptions],
 ) -> Decision:
     """Check predictions against the rules of a release gate.
@@ -70,19 +76,11 @@ def check(
         A TOML file for `read_rules`, or rules. By default the verdict must be "consistent", and that of each class if
         several were read "classwise". If `[data]` in the file describes the sampling, the data must have been read
         with it.
-    baseline : Result or path of its JSON, optional
-        A result of the last release on other rows, with confidence intervals. The intervals are combined as those of
-        independent samples (Zou and Donner, Statistics in Medicine 2008). Baseline scores of the same rows, which
-        reveal smaller differences, are read with the data: `truecal.read(..., baseline=...)`.
-    recalibration : Recalibration or path of its JSON, optional
-        A calibration map that is applied to the predictions first; the original predictions are the baseline. Without
-        rules, the verdict after recalibration must be "consistent", and the log loss not worse than before. The rows
-        must not be those that the map was fitted to.
 
     Notes
     -----
-    `threshold`, `top` and `tolerance` apply to rules without their own. `significance` is that of the metrics' own
-    tests; rules have their own significance. Segments get as many null draws as their number requires.
+    The significance of a rule is that of the verdict and of confidence intervals. Metrics that test, such as TCE, do so
+    at 0.05.
 
     Examples
     --------
@@ -94,12 +92,12 @@ def check(
     options = resolve(check, options)
     models = _open_models(data)
     several = any(isinstance(observations, ClassObservations) for observations in models.values())
-    chosen = STANDARD_RULES[: 1 + several] if rules is None else _open_rules(rules)
+    chosen = _choose_rules(rules, several, significance)
     if recalibration is not None:
         if baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
         models = _recalibrate_models(models, recalibration)
-        chosen = (*chosen, NO_WORSE) if rules is None else chosen
+        chosen = (*chosen, _at_level(NO_WORSE, significance)) if rules is None else chosen
     notes = [] if recalibration is None else [Note(NoteCode.RECALIBRATED)]
     for observations in map(_take_top_label, models.values()):
         check_segments(chosen, set(observations.by) - set(observations.periods))
@@ -146,7 +144,8 @@ class _Setting:
     def options(self, given: CheckOptions) -> EvaluateOptions:
         """Return the options of `evaluate` under these settings."""
         scope: EvaluateOptions = {"threshold": self.threshold, "top": self.top, "tolerance": self.tolerance}
-        return {**given, **scope, "confidence": 1 - self.significance}
+        own: EvaluateOptions = {"adjust": None, "significance": OPTIONS["significance"].default}
+        return {**given, **own, **scope, "confidence": 1 - self.significance}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ class _Rows:
         return required_rows(self.cells[segment], FACTOR, level, as_tolerance(self.options["tolerance"]))
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
-        options = _take(self.options, TestOptions)
+        options = take_options(TestOptions, self.options)
         options |= {"threshold": None, "top": None}  # only rows in scope are left
         options |= {"resamples": max(self.options["resamples"], count_needed(1 - level)), "confidence": 1 - level}
         result: Result = analysis.evaluate(self.parts[segment], [metric], **options)
@@ -194,11 +193,6 @@ def _compute(
     if setting.compared:
         return _compute_difference(_take_top_label(observations), rules, old, options)
     return _compute_model(_take_top_label(observations), rules, options)
-
-
-def _take(options: EvaluateOptions, kind: type) -> dict[str, Any]:
-    """Return the options of a kind, such as those of `segments`."""
-    return {name: value for name, value in options.items() if name in kind.__annotations__}
 
 
 def _list_metrics(rules: Iterable[Rule]) -> list[str]:
@@ -288,7 +282,8 @@ def _compute_difference(
                 f"{option('baseline')} must be given, since a rule compares with the last release; "
                 f"{observations.score!r} has none."
             )
-        difference = analysis.compare(observations, names, **(_take(options, CompareOptions) | {"resamples": draws}))
+        compared = take_options(CompareOptions, options) | {"resamples": draws}
+        difference = analysis.compare(observations, names, **compared)
         assert difference.row_counts is not None, "what was compared was counted"
         part, dropped = pairs.models()[0][0], difference.row_counts.dropped
     rows = analysis.keep_above({None: part}, threshold)
@@ -297,12 +292,31 @@ def _compute_difference(
     return ModelEvidence(evidence, {None: row_counts}, result, difference=difference)
 
 
+def _choose_rules(rules: Rules | None, several: bool, significance: float | None) -> tuple[Rule, ...]:
+    """Return the rules that are given, or the standard ones at a level."""
+    check_given(check, significance=significance)
+    if rules is None:
+        return tuple(_at_level(rule, significance) for rule in STANDARD_RULES[: 1 + several])
+    if significance is not None:
+        raise TypeError(
+            f"{option('significance')} must be left out if rules are given, since each has its own.\n\n"
+            f'Hint: `Rule("verdict", significance={significance!r})`.'
+        )
+    return _open_rules(rules)
+
+
+def _at_level(rule: Rule, significance: float | None) -> Rule:
+    return rule if significance is None else replace(rule, significance=significance)
+
+
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:
     """Return rules, of a file or a list; raise an error unless there is one."""
     if isinstance(rules, (str, os.PathLike)):
         return read_rules(rules)
     if isinstance(rules, Rule):
         raise TypeError("`rules` must be a list of them; it is a single one.\n\nHint: write `[...]` around it.")
+    if not isinstance(rules, Iterable):
+        raise TypeError(f"`rules` must be the path of a TOML file, or a list of `Rule`; it is {rules!r}.")
     chosen = tuple(rules)
     if not chosen:
         raise ValueError("`rules` must hold at least one rule; a gate without rules would pass everything.")
@@ -392,8 +406,8 @@ def _tabulate_groups(
     observations: Observations, rules: Sequence[Rule], by: Sequence[str], groups: int, options: EvaluateOptions
 ) -> dict[str, GroupTable]:
     """Return a table of segments or classes for each metric, with as many null draws as the rules need."""
-    shared, tables = _take(options, GroupOptions), {}
+    shared, tables = take_options(GroupOptions, options) | {"by": by, "adjust": "holm"}, {}
     for metric in _list_metrics(rules):
         draws = max(rule.definition.count_draws(rule.limit, groups) for rule in rules if rule.metric == metric)
-        tables[metric] = analysis.segments(observations, metric, by=by, **(shared | {"null_draws": draws}))
+        tables[metric] = analysis.segments(observations, metric, **(shared | {"null_draws": draws}))
     return tables

@@ -260,6 +260,15 @@ class Decision(JsonMixin):
         return min(self.results.status, key=WORST_FIRST.index)
 
     @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return self.status == CheckStatus.PASS
+
+    def __bool__(self) -> bool:
+        """Whether every check passed: `assert truecal.check(data)` raises an error if one failed or is inconclusive."""
+        return self.passed
+
+    @property
     def exit_code(self) -> int:
         """0 for "pass", 1 for "fail", 3 for "inconclusive"."""
         return EXIT_CODES[self.status]

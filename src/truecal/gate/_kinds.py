@@ -24,7 +24,8 @@ PASS, FAIL, INCONCLUSIVE = CheckStatus
 USUAL_SIGNIFICANCE = 0.05  # a p-value up to it is a weak sign, even if the rule's own significance is lower
 LEAST_PROBABILITY = 1e-6  # that simulation can measure: a million sets of labels already take long
 FIRST_DRAWS = 199  # null draws of a segment if no p-value needs more: p-values down to 0.005
-LARGEST_LIMIT = 1e300  # of metrics without a bound: differences from it stay finite
+LARGEST_LIMIT = 1e300  # of metrics of your own without a bound: differences from it stay finite
+LARGEST_OF_KNOWN = 700.0  # of named metrics without a bound: finite log losses are at most 745
 
 
 class RuleKind(ABC):
@@ -32,7 +33,8 @@ class RuleKind(ABC):
 
     `name` is `Rule.kind` and the key of its texts, `key` the key of its limit in a file of rules, `needs` what must be
     computed to judge it. `of_metric`: the rule is about a metric. `signed`: its limit may be below the metric's least
-    value. `lower`: the limit is a lower one. `resampled`: it is judged by bootstrap intervals, which segments and
+    value. `lower`: the limit is a lower one. `sided`: values on that side break it, whether or not these are the bad
+    ones of the metric. `resampled`: it is judged by bootstrap intervals, which segments and
     classes do not have.
     """
 
@@ -43,6 +45,7 @@ class RuleKind(ABC):
     signed: ClassVar[bool] = False
     lower: ClassVar[bool] = False
     resampled: ClassVar[bool] = False
+    sided: ClassVar[bool] = True
 
     def unit(self, metric: Any) -> Unit:
         """Return the unit of the limit: that of the metric, or none if the metric is not known."""
@@ -53,18 +56,38 @@ class RuleKind(ABC):
         return
 
     def check_limit(self, limit: float | None, metric: str) -> float | None:
-        """Return the limit as a float, or raise an error."""
+        """Return the limit as a float, or raise an error unless some value would break it."""
         number = _require_number(limit)
-        unit = self.unit(find_metric(metric))
-        top = min(unit.top, LARGEST_LIMIT)
-        low = -top if self.signed else max(unit.bottom, -LARGEST_LIMIT)
-        if not low <= number <= top:
-            hint = "\n\nHint: gap metrics are probabilities, not percentages." if unit == PROBABILITY else ""
-            raise ValueError(
-                f"{option('limit')} of the {self.name} of {metric!r} must lie in [{low:g}, {top:g}]; it is "
-                f"{limit!r}.{hint}"
-            )
+        known = find_metric(metric)
+        self._check_direction(metric, known)
+        low, high = self.limits(known)
+        if not (low < number <= high if self.lower else low <= number < high):
+            ends = f"({low:g}, {high:g}]" if self.lower else f"[{low:g}, {high:g})"
+            percent = self.of_metric and self.unit(known) == PROBABILITY and number > 1
+            hint = "no value breaks a limit at the end of its range; leave the rule out"
+            hint = "gap metrics are probabilities, not percentages" if percent else hint
+            subject = repr(metric) if self.of_metric else f"a rule of kind {self.name!r}"
+            place = f"{option('limit')} of {subject}"
+            raise ValueError(f"{place} must lie in {ends}; it is {limit!r}.\n\nHint: {hint}.")
         return float(number)
+
+    def limits(self, metric: Any) -> tuple[float, float]:
+        """Return the range of limits: what the number that is compared with the limit can be."""
+        unit = self.unit(metric)
+        most = LARGEST_LIMIT if metric is None else LARGEST_OF_KNOWN
+        top, bottom = min(unit.top, most), max(unit.bottom, -most)
+        return (bottom - top if self.signed else bottom), (top - bottom if self.signed else top)
+
+    def _check_direction(self, name: str, metric: Any) -> None:
+        """Raise an error if the limit is on the side of a metric's good values."""
+        good = None if metric is None else {"high": "low", "low": "high"}.get(metric.bad)
+        wrong = "low" if self.lower else "high"
+        if self.of_metric and self.sided and good == wrong:
+            remedy = "max_value" if self.lower else "min_value"
+            raise ValueError(
+                f"{option('limit')} of a rule of kind {self.name!r} must be on the side of bad values; {name!r} is "
+                f"good if it is {good}, so that bad values would keep it.\n\nHint: limit it by {remedy}."
+            )
 
     def count_draws(self, limit: float | None, groups: int) -> int:
         """Return the null draws that each of several segments or classes needs."""
@@ -101,8 +124,9 @@ class VerdictRule(RuleKind):
         if not _is_within(verdict):
             return case.decide(PASS, Cause.TOLERANCE_UNPROVEN, case.p_value, verdict=verdict)
         cause = Cause.CONSISTENT if case.p_value > USUAL_SIGNIFICANCE else Cause.WEAK_SIGN
-        # the text of the result mentions a tolerance that is larger than the predictions
-        return case.decide(PASS, cause, case.p_value, verdict=verdict if verdict.tolerance is not None else None)
+        # the text of the result mentions a tolerance larger than the predictions, and a total that alone is significant
+        told = verdict.tolerance is not None or verdict.total_alone
+        return case.decide(PASS, cause, case.p_value, verdict=verdict if told else None)
 
 
 def _is_within(verdict: Verdict) -> bool:
@@ -199,6 +223,10 @@ class ExcessRule(LimitRule):
     name, key, needs = "excess", "max_excess", "null"
     signed = True
 
+    def limits(self, metric: Any) -> tuple[float, float]:
+        low, high = RuleKind.limits(self, metric)
+        return low, high - (metric.best if metric is not None and metric.bad == "high" else 0.0)
+
     def count_draws(self, limit: float | None, groups: int) -> int:
         return FIRST_DRAWS
 
@@ -272,6 +300,7 @@ class DifferenceRule(RuleKind):
 
     needs = "difference"
     signed = resampled = True
+    sided = False  # differences are above 0 where the metric is worse
     open: ClassVar[CheckStatus]  # the status if the interval contains the limit
 
     def check_metric(self, name: str) -> None:
@@ -321,7 +350,7 @@ class DroppedRule(RuleKind):
     """The share of dropped rows is at most the limit."""
 
     name, key, needs = "dropped", "max_dropped", "row_counts"
-    of_metric = False
+    of_metric = sided = False
 
     def unit(self, metric: Any) -> Unit:
         return PROBABILITY

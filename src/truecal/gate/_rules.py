@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
 
 from truecal._errors import add_page, did_you_mean, option, use_plain_names
-from truecal._options import ScoreScale
+from truecal._options import ScoreScale, check_option
 from truecal.data import Multiclass, Sampling
 from truecal.gate._kinds import LEAST_PROBABILITY, RULE_KINDS, KindName, Need, RuleKind
 from truecal.metrics import METRICS, Relative, Tolerance, Unit, as_tolerance, check_significance, find_metric
@@ -119,10 +117,8 @@ class Rule:
             value = getattr(self, name)
             if not ((isinstance(value, str) and value) or (value is None and name == "segment")):
                 raise ValueError(f"`{name}` must be text that is not empty; it is {value!r}.")
-        if isinstance(self.min_rows, bool) or not isinstance(self.min_rows, int) or self.min_rows < 0:
-            raise ValueError(f"`min_rows` must be a whole number of at least 0; it is {self.min_rows!r}.")
-        if self.multiclass not in (None, *get_args(get_args(Multiclass)[0])):
-            raise ValueError(f'`multiclass` must be "top-label" or "classwise"; it is {self.multiclass!r}.')
+        for name in ("min_rows", "multiclass", "threshold"):
+            check_option(name, getattr(self, name), "Rule")
         if self.multiclass == "classwise" and (self.segment is not None or self.top is not None):
             raise ValueError("`segment` and `top` must be left out of a rule for each of several classes.")
         if self.each and self.definition.resampled:
@@ -146,13 +142,7 @@ class Rule:
             raise TypeError(f"{option('allow_inconclusive')} must be true or false; it is {self.allow_inconclusive!r}.")
         if self.threshold is not None and self.top is not None:
             raise ValueError(f"One of {option('threshold')} and {option('top')} may be given, not both.")
-        for name, value in (("threshold", self.threshold), ("top", self.top)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
-                raise TypeError(f"{option(name)} must be a number; it is {value!r}.")
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise ValueError(f"{option('threshold')} must lie in [0, 1]; it is {self.threshold!r}.")
-        if self.top is not None and not 0 < self.top < math.inf:
-            raise ValueError(f"{option('top')} must be above 0; it is {self.top!r}.")
+        check_option("top", self.top)
         object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
 
     @property

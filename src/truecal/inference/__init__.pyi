@@ -9,6 +9,7 @@ from truecal.inference._change import compare_odds as compare_odds
 from truecal.inference._change import compare_rates as compare_rates
 from truecal.inference._change import detectable_move as detectable_move
 from truecal.inference._change import find_split as find_split
+from truecal.inference._eprocess import BETS as BETS
 from truecal.inference._eprocess import PeriodClusters as PeriodClusters
 from truecal.inference._eprocess import PeriodSums as PeriodSums
 from truecal.inference._eprocess import Process as Process

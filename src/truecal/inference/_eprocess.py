@@ -184,7 +184,7 @@ class PeriodSums:
         if surprise[cells.certain].any() and tolerance is None:
             log_e = np.full(BETS, np.inf)
         else:
-            log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])
+            log_e = _bet(cells, sides, tolerance)
         return cls(
             n=cells.n_rows,
             observed=cells.positives,
@@ -209,19 +209,17 @@ def find_pivot(cells: CellSums) -> float:
     return float(cells.p[np.searchsorted(running, running[-1] / 2)])
 
 
-def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
-    """Return log e of each shift of the log-odds, upwards for cells of side 1 and downwards for those of side -1."""
+def _bet(cells: CellSums, sides: Floats, tolerance: Tolerance | None) -> Floats:
+    """Return log e of each shift of the log-odds: of all cells, then upwards for those of side 1 and downwards for
+    those of side -1."""
     plain = PoissonBinomial.of(cells)
     moved = [plain, plain] if tolerance is None else [plain.moved(tolerance, up=True), plain.moved(tolerance, up=False)]
     up, down = (positives.sums[0] / positives.n for positives in moved)
-    log_e = []
-    for shift in SHIFTS:
-        d = shift * side
-        q = np.where(d > 0, up, down)
-        # computed for the rarer outcome, so that scores near 1 lose no digits: d y - log(1 + p (e^d - 1))
-        rare_d, rare = np.where(cells.upper, -d, d), np.where(cells.upper, cells.n - cells.pos, cells.pos)
-        log_e.append(float(np.sum(rare_d * rare - cells.n * np.log1p(q * np.expm1(rare_d)))))
-    return np.array(log_e)
+    shifts = np.array(SHIFTS)[:, np.newaxis]
+    d = np.concatenate([np.broadcast_to(shifts, (len(SHIFTS), len(cells))), shifts * sides])
+    # computed for the rarer outcome, so that scores near 1 lose no digits: d y - log(1 + p (e^d - 1))
+    rare_d, rare = np.where(cells.upper, -d, d), np.where(cells.upper, cells.n - cells.pos, cells.pos)
+    return np.asarray(np.sum(rare_d * rare - cells.n * np.log1p(np.where(d > 0, up, down) * np.expm1(rare_d)), axis=1))
 
 
 def weigh_start(period: int) -> float:

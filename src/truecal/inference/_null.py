@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal._errors import option
+from truecal._options import ConfidenceOptions, check_option, declare
 from truecal.data import Bools, Floats, Pairs, Tally
 from truecal.inference._bootstrap import Draws, Labels, compute_on_draws, find_quantiles, map_seeds
 from truecal.inference._logistic import recalibrate_pairs, recalibrate_scores
@@ -102,7 +102,16 @@ def null_distribution(
 ) -> dict[str, NullDistribution]:
     """Return the null distribution of every metric: its values if the predictions are calibrated.
 
-    `observed` values are those of the tally unless given.
+    Parameters
+    ----------
+    tally : Tally
+        The rows.
+    metrics : mapping
+        Metrics by name.
+    draws : Draws
+        How often labels are simulated, with which seed and how many threads.
+    observed : mapping, optional
+        Values of the metrics by name, if they are known.
 
     Examples
     --------
@@ -175,6 +184,7 @@ def _count_reached(null: NullDistribution) -> int:
     return round(null.p_value * (null.draws + 1)) - 1
 
 
+@declare(first=(ConfidenceOptions,))
 def intervals(
     tally: Tally,
     metrics: Mapping[str, Measure],
@@ -185,7 +195,7 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return a confidence interval for the expectation of every metric.
 
-    `observed` values are those of the tally unless given. Labels are resampled from predictions that are recalibrated
+    Labels are resampled from predictions that are recalibrated
     region by region. The spread of the resampled values on both sides of their mean, averaged between their quantiles
     and their standard deviation, is laid around the observed value. The percentile interval of an ordinary bootstrap is
     not offered: resampled rows are noisier than the data, so it is not centred and covers as little as 40%.
@@ -193,6 +203,17 @@ def intervals(
     At 95% the intervals of calibrated models tend to be too wide (Local TCE and TCE cover up to 100%), since some noise
     is taken for error. Those of models with many small errors tend to be too narrow (85 to 90%), since part of the
     errors is taken for noise.
+
+    Parameters
+    ----------
+    tally : Tally
+        The rows.
+    metrics : mapping
+        Metrics by name.
+    draws : Draws
+        How often labels are resampled, with which seed and how many threads.
+    observed : mapping, optional
+        Values of the metrics by name, if they are known.
 
     Examples
     --------
@@ -215,6 +236,7 @@ def intervals(
     return by_name
 
 
+@declare(first=(ConfidenceOptions,))
 def differences(
     pairs: Pairs,
     metrics: Mapping[str, Measure],
@@ -225,9 +247,20 @@ def differences(
 ) -> dict[str, Difference]:
     """Return the difference of two models on the same rows in every metric, with a confidence interval.
 
-    Labels are resampled from a logistic regression on both models' log-odds. `region` selects the evaluated predictions
-    of each model's tally, by the scores alone. A metric with a best value between bad ones, such as the slope, is
-    compared by its distance from the best value. Means over rows have the interval of a paired mean.
+    Labels are resampled from a logistic regression on both models' log-odds. A metric with a best value between bad
+    ones, such as the slope, is compared by its distance from the best value. Means over rows have the interval of a
+    paired mean.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The rows with the predictions of both models.
+    metrics : mapping
+        Metrics by name.
+    draws : Draws
+        How often labels are resampled, with which seed and how many threads.
+    region : callable, optional
+        Selects the evaluated predictions of each model's tally, by the scores alone.
 
     Examples
     --------
@@ -317,8 +350,7 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
 
 def check_confidence(confidence: float) -> None:
     """Raise an error unless a confidence lies between 0 and 1."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"{option('confidence')} must lie between 0 and 1; it is {confidence!r}.")
+    check_option("confidence", confidence)
 
 
 def _compute_values(tally: Tally, metrics: Mapping[str, Measure], like: Bins | None = None) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from truecal.metrics import normal_quantile
 Losses = tuple[Floats, Floats]  # of a positive and of a negative at each score
 
 
-@dataclass(frozen=True, slots=True)
-class MeanDifference:
+class MeanDifference(NamedTuple):
     """A mean difference of row losses, with its standard error and the degrees of freedom of the error."""
 
     mean: float

@@ -21,6 +21,11 @@ from truecal.results import Result
 def mlflow_metric(name: str = "ltce") -> EvaluationMetric:
     """Return a metric for `extra_metrics` of `mlflow.models.evaluate`; predictions are probabilities.
 
+    Parameters
+    ----------
+    name : str
+        A name of `truecal.metrics.METRICS`, or "net_benefit@0.05".
+
     Examples
     --------
     >>> from truecal.integrations import mlflow_metric
@@ -39,6 +44,13 @@ def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
     """Log a result to the active run: numbers as metrics, the verdict as a tag, the report and the plot as files.
 
     Return the metrics, of which finite ones are logged.
+
+    Parameters
+    ----------
+    result : Result
+        What `evaluate` returned.
+    prefix : str
+        What names of metrics, the tag and the folder of files begin with.
 
     Examples
     --------

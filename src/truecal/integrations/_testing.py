@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
+from truecal._options import AssertOptions, CheckOptions, GateOptions, LevelOptions, PositiveOptions, declare, resolve
+from truecal._text import disarm
 from truecal.data import Observations, Tally
-from truecal.gate import Rule, Rules, check
+from truecal.gate import RULE_SIGNIFICANCE, Rule, Rules, check
 
 
+@declare(CheckOptions, first=(PositiveOptions, LevelOptions, GateOptions))
 def assert_calibrated(
     y_true: Any,
     y_prob: Any,
@@ -15,7 +18,8 @@ def assert_calibrated(
     *,
     allow_inconclusive: bool = False,
     pos_label: Any = None,
-    **options: Any,
+    significance: float | None = None,
+    **options: Unpack[AssertOptions],
 ) -> None:
     """Raise an AssertionError, with the check results, unless predictions pass the gate.
 
@@ -27,10 +31,6 @@ def assert_calibrated(
         As in `truecal.check`; by default the verdict must be "consistent".
     allow_inconclusive : bool
         Whether an inconclusive verdict passes; only without `rules`.
-    pos_label : optional
-        The positive label; every other one is negative.
-    options
-        The options of `truecal.check`.
 
     Examples
     --------
@@ -46,11 +46,14 @@ def assert_calibrated(
     AssertionError: ...
     """
     __tracebackhide__ = True  # pytest shows the caller
+    options = resolve(assert_calibrated, options)
     if rules is not None and allow_inconclusive:
         raise TypeError("`allow_inconclusive` must be left out if `rules` are given: each rule has its own.")
     if rules is None:
-        rules = [Rule("verdict", allow_inconclusive=allow_inconclusive)]
+        level = RULE_SIGNIFICANCE if significance is None else significance
+        rules, significance = [Rule("verdict", allow_inconclusive=allow_inconclusive, significance=level)], None
     tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label)
-    decision = check(Observations("y_true", "y_prob", {(): tally}), rules, **options)
-    if decision.exit_code:
-        raise AssertionError(str(decision))
+    data = Observations("y_true", "y_prob", {(): tally})
+    decision = check(data, rules, significance=significance, **options)
+    if not decision:
+        raise AssertionError(disarm(str(decision)))

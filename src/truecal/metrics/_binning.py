@@ -320,6 +320,11 @@ class BinQuality:
 def measure_bins(partition: Partition) -> BinQuality:
     """Measure the quality of bins, without empty ones.
 
+    Parameters
+    ----------
+    partition : Partition
+        The bins.
+
     Examples
     --------
     >>> from truecal import Quantile, Tally

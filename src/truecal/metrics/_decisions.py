@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal._options import check_option
 from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Sorted
 from truecal.metrics._binning import Partition, check_hash, is_builtin
 from truecal.metrics._design import Spread
@@ -102,10 +103,9 @@ class Test(Protocol):
     ) -> tuple[Floats, Floats]: ...
 
 
+@dataclass(frozen=True, slots=True)
 class Decisions:
     """The methods that every test derives from its p-values and cuts."""
-
-    __slots__ = ()
 
     def rejects(
         self: Any,
@@ -347,8 +347,7 @@ def check_test(test: object) -> None:
 
 def check_significance(significance: float) -> None:
     """Raise an error unless a significance lies between 0 and 1."""
-    if not is_number(significance) or not 0 < significance < 1:
-        raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
+    check_option("significance", significance)
     if significance < LEAST_SIGNIFICANCE:
         raise ValueError(f"{option('significance')} must be at least {LEAST_SIGNIFICANCE:g}; it is {significance!r}.")
 

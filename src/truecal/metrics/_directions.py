@@ -6,13 +6,13 @@ from truecal._codes import Code
 
 
 class Direction(Code):
-    """The direction of miscalibration: of the total, or of the slope of the predictions."""
+    """The direction of miscalibration: of the total, else of the slope of the predictions, else unclear."""
 
     UNDER = "under-predicts"
     OVER = "over-predicts"
     OVERCONFIDENT = "overconfident"
     UNDERCONFIDENT = "underconfident"
-    MIXED = "mixed"
+    UNCLEAR = "unclear"
 
 
 def find_direction(low: float, high: float, expected: float = 1.0) -> Direction | None:

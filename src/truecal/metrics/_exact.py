@@ -11,7 +11,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal._options import Adjustment
+from truecal._options import Adjustment, LevelOptions, declare
 from truecal.data import Floats, Ints
 from truecal.metrics._decisions import Level, check_significance
 from truecal.metrics._design import Spread
@@ -19,10 +19,18 @@ from truecal.metrics._design import Spread
 POWER = 0.8  # as studies are usually planned
 
 
-def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:
+@declare(first=(LevelOptions,))
+def exact_interval(k: Ints, n: Ints, significance: float = 0.05, spread: Spread | None = None) -> tuple[Floats, Floats]:
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.
 
     With clustered rows, the level is that of independent rows which becomes the significance.
+
+    Parameters
+    ----------
+    k, n : arrays of int
+        Positives, and rows.
+    spread : Spread, optional
+        The design effects of bins of clustered rows.
 
     Examples
     --------
@@ -69,6 +77,13 @@ def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
     """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method.
 
     NaN is not counted, and stays.
+
+    Parameters
+    ----------
+    p_value : array
+        P-values.
+    method : "holm", "bh" or None
+        The method; None does not adjust.
 
     Examples
     --------

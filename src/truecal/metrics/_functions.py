@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
+from truecal._options import FunctionOptions, declare
 from truecal._threads import check_threads
 from truecal.data import (
     MOST_CELL_ROWS,
@@ -52,6 +53,7 @@ ONE_CALL_ROWS = 1 << 18  # rows up to which one call of the kernel tests all, in
 FEW_EDGES = 4097  # up to which counting is faster than sorting: counters are emptied every few thousand rows
 
 
+@declare(first=(FunctionOptions,))
 def ltce(
     y_true: Any,
     y_prob: Any,
@@ -76,15 +78,10 @@ def ltce(
     that are 2% too low are rejected in few windows of 10,000 rows and in many of 10,000,000. Observed over expected
     positives is the size of an error (`truecal.evaluate(...).verdict`); with a `tolerance` the value has a limit.
 
-    For the other arguments see `tce`.
-
     Parameters
     ----------
-    significance : float
-        The level of each window's decision.
-    tolerance : float, Absolute or Relative, optional
-        How far a probability may deviate without counting; a plain number is absolute. A calibrated model then scores
-        at most the level.
+    y_true, y_prob : arrays
+        Labels and predicted probabilities; see `tce`.
     weight : "rows" or "information"
         Whether rows count equally, or by their information p (1 - p). Information gives weight to the few rows that
         matter for rare events, and none to predictions of 0 and 1. NaN if all predictions are 0 or 1.
@@ -104,6 +101,7 @@ def ltce(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def tce(
     y_true: Any,
     y_prob: Any,
@@ -128,28 +126,6 @@ def tce(
     y_true, y_prob : arrays
         Labels and predicted probabilities of the positive class; or probabilities of shape (rows, classes) for the
         labels 0..classes-1 or those in `labels`.
-    binning : binning, str or int, optional
-        PAVA-BC by default; "uniform", "quantile", "pava", "pava-bc", a binning such as
-        `BoundedIsotonic(sizes="paper")`, or a number of bins of equal size.
-    test : test, optional
-        `Binomial()` by default.
-    significance : float
-        A hypothesis is rejected when its p-value is at most this.
-    tolerance : float, Absolute or Relative, optional
-        How far a probability may deviate without counting; a plain number is absolute.
-    sample_weight : array of whole numbers, optional
-        How often each row was observed.
-    pos_label : optional
-        The positive label, if labels are not 0 and 1.
-    multiclass : "top-label" or "classwise", optional
-        With several classes: the calibration of the most probable class (the default), or the average over each class
-        against the rest, in which errors of few classes are diluted. Two columns need a choice, since the positive
-        class is a column by itself.
-    labels : sequence, optional
-        The classes, in the order of the columns of `y_prob`.
-    threads : int, optional
-        How many threads may pass over the rows: all cores from a million rows on, by default. The number does not
-        depend on them.
 
     References
     ----------
@@ -172,6 +148,7 @@ def tce(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def ece(
     y_true: Any,
     y_prob: Any,
@@ -185,8 +162,10 @@ def ece(
 ) -> float:
     """Compute the expected calibration error (ECE): the mean gap between rate and prediction over bins.
 
-    There are 10 bins of equal width unless another `binning` is given; a number is a number of bins. For the other
-    arguments see `tce`.
+    Parameters
+    ----------
+    y_true, y_prob : arrays
+        Labels and predicted probabilities; see `tce`.
 
     Examples
     --------
@@ -198,6 +177,7 @@ def ece(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def ace(
     y_true: Any,
     y_prob: Any,
@@ -211,6 +191,11 @@ def ace(
 ) -> float:
     """Compute the adaptive calibration error (ACE): as `ece`, on 10 bins of equal size.
 
+    Parameters
+    ----------
+    y_true, y_prob : arrays
+        Labels and predicted probabilities; see `tce`.
+
     Examples
     --------
     >>> import truecal
@@ -221,6 +206,7 @@ def ace(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def mce(
     y_true: Any,
     y_prob: Any,
@@ -234,6 +220,11 @@ def mce(
 ) -> float:
     """Compute the maximum calibration error (MCE): the largest gap of a bin; `binning="quantile"` gives MCE(Q).
 
+    Parameters
+    ----------
+    y_true, y_prob : arrays
+        Labels and predicted probabilities; see `tce`.
+
     Examples
     --------
     >>> import truecal
@@ -244,6 +235,7 @@ def mce(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def rmsce(
     y_true: Any,
     y_prob: Any,
@@ -257,6 +249,11 @@ def rmsce(
 ) -> float:
     """Compute the root-mean-square calibration error: as `ece`, with the gaps squared.
 
+    Parameters
+    ----------
+    y_true, y_prob : arrays
+        Labels and predicted probabilities; see `tce`.
+
     Examples
     --------
     >>> import truecal
@@ -267,6 +264,7 @@ def rmsce(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
+@declare(first=(FunctionOptions,))
 def compute(
     metric: Measure,
     y_true: Any,
@@ -277,6 +275,13 @@ def compute(
     threads: int | None = None,
 ) -> float:
     """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows.
+
+    Parameters
+    ----------
+    metric : Metric or Score
+        What is computed.
+    y_true, y_prob : arrays
+        Labels, and predicted probabilities of the positive class.
 
     Examples
     --------

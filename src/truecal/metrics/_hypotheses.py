@@ -18,7 +18,6 @@ LOG_FACTOR = math.log1p(1e-7)
 DOUBT = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
 class Binomial(Decisions):
     """The exact binomial test, two-sided by smaller likelihood: the paper's, and the default.
 
@@ -35,6 +34,8 @@ class Binomial(Decisions):
     >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
     (True, False)
     """
+
+    __slots__ = ()
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
@@ -97,7 +98,6 @@ def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
     return moved
 
 
-@dataclass(frozen=True, slots=True)
 class MidP(Continuous):
     """The mid-p test: twice the smaller tail, with the observed outcome counted half.
 
@@ -110,6 +110,8 @@ class MidP(Continuous):
     >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
     (True, False)
     """
+
+    __slots__ = ()
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betainc, betaincc
@@ -124,7 +126,6 @@ class MidP(Continuous):
         return np.asarray(np.minimum(1.0, np.minimum(at_least + above, at_most + below)))
 
 
-@dataclass(frozen=True, slots=True)
 class ScoreTest(Continuous):
     """The score test: (k - n p)^2 / (n p (1 - p)) against chi-squared; its accepted p are Wilson's interval.
 
@@ -135,6 +136,8 @@ class ScoreTest(Continuous):
     >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
     (True, False)
     """
+
+    __slots__ = ()
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc
@@ -147,7 +150,6 @@ class ScoreTest(Continuous):
         return np.asarray(erfc(np.where(variance > 0, z, np.where(k_ == n_ * p_, 0.0, np.inf)) / math.sqrt(2)))
 
 
-@dataclass(frozen=True, slots=True)
 class LikelihoodRatio(Continuous):
     """The likelihood-ratio (G) test against chi-squared.
 
@@ -159,6 +161,8 @@ class LikelihoodRatio(Continuous):
     (True, False)
     """
 
+    __slots__ = ()
+
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc, rel_entr
 
@@ -168,7 +172,6 @@ class LikelihoodRatio(Continuous):
         return np.asarray(erfc(np.sqrt(np.maximum(g, 0) / 2)))
 
 
-@dataclass(frozen=True, slots=True)
 class StudentT(Continuous):
     """The one-sample t-test of the labels against p, as `scipy.stats.ttest_1samp`.
 
@@ -182,6 +185,8 @@ class StudentT(Continuous):
     >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
     (True, False)
     """
+
+    __slots__ = ()
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import stdtr

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from truecal import _kernel
+from truecal._options import LevelOptions, ToleranceOptions, declare
 from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
@@ -250,8 +251,19 @@ class LocalError:
     bands: tuple[ScoreBand, ...]
 
 
+@declare(
+    first=(
+        LevelOptions,
+        ToleranceOptions,
+    )
+)
 def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
     """Compute Local TCE of observations in cells.
+
+    Parameters
+    ----------
+    cells : CellSums
+        The rows, summed by cells.
 
     Examples
     --------
@@ -349,8 +361,7 @@ def add_windows(column: Numbers, begin: Ints, end: Ints) -> Numbers:
     return np.asarray(np.add.reduceat(np.append(column, column.dtype.type(0)), pairs)[::2])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tails:
+class Tails(NamedTuple):
     """P(X = k) and P(X > k) with raised predictions, P(X = k) and P(X < k) with lowered ones.
 
     Without a tolerance both are the predictions themselves.

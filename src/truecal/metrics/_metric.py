@@ -16,7 +16,6 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import did_you_mean, option
 from truecal._options import METRICS as NAMES
-from truecal._options import check_names
 from truecal.data import Bools, Floats, Ints, Population, Sorted, Tally
 from truecal.metrics._binning import (
     Binning,
@@ -660,29 +659,10 @@ def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = N
     return bins
 
 
-METRICS: dict[str, Measure] = {
-    "ltce": LTCE,
-    "ltce_information": LTCE_INFORMATION,
-    "tce": TCE,
-    "tce_q": TCE_Q,
-    "tce_v": TCE_V,
-    "ece": ECE,
-    "ace": ACE,
-    "mce": MCE,
-    "mce_q": MCE_Q,
-    "rmsce": RMSCE,
-    "rmsce_q": RMSCE_Q,
-    "ece_pava_bc": ECE_PAVA_BC,
-    **{
-        score.name: score
-        for score in (
-            *(LogLoss(), Brier(), Slope(), Intercept(), Spiegelhalter(), CumulativeRange(), CumulativeMaximum()),
-            *(SmoothError(), TwoBins()),
-        )
-    },
-}
+LOG_LOSS, BRIER, SLOPE, INTERCEPT, SPIEGELHALTER = LogLoss(), Brier(), Slope(), Intercept(), Spiegelhalter()
+ECCE, ECCE_MAD, SMECE, ATB = CumulativeRange(), CumulativeMaximum(), SmoothError(), TwoBins()
+METRICS: dict[str, Measure] = {name: globals()[name.upper()] for name in NAMES}
 """The metrics by name; "net_benefit@0.05" and other thresholds are recognised as well."""
-check_names(METRICS, NAMES)
 STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
 """The metrics that `evaluate` computes by default."""
 
@@ -752,6 +732,8 @@ def choose(
             raise TypeError(
                 f"{option('metrics')} must be names, or a mapping of names to metrics; it is a single metric."
             )
+        if names is not None and not isinstance(names, Iterable):
+            raise TypeError(f"{option('metrics')} must be names, or a mapping of names to metrics; it is {names!r}.")
         chosen = {}
         wanted = [names] if isinstance(names, str) else STANDARD if names is None else names
         scheme = as_binning(binning, BoundedIsotonic(), Quantile)

@@ -22,7 +22,8 @@ Peköz, Röllin, Čekanavičius, Shwartz. A three-parameter binomial approximati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ from truecal.metrics._decisions import Absolute, Tolerance
 from truecal.metrics._design import Design, Spread
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoissonBinomial:
+class PoissonBinomial(NamedTuple):
     """The number of positives in any run of cells: the sum of independent Bernoulli variables, one for each row.
 
     Cells have their rows, how many of these are positive, and the sums of q, q^2 and q^3.
@@ -96,7 +96,7 @@ class PoissonBinomial:
         The tolerance applies to predictions for the population. Probabilities stay within [0, 1].
         """
         moved = shift_probabilities(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
-        return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
+        return self._replace(sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
 def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:

@@ -18,7 +18,8 @@ Lugannani, Rice. Saddle point approximation for the distribution of the sum of i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ FARTHEST_LOG_RATIO = 36.0  # the largest log odds ratio at which the search for 
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """Observed and expected positives, and the odds ratio with its confidence interval.
 
     `population` is the number of rows of the population, if it is not the sample.
@@ -95,8 +95,7 @@ def _count_population(cells: CellSums, significance: float) -> Count:
     return Count(observed, expected, _estimate_odds_ratio(cells, significance), population.n_rows)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Weighed:
+class _Weighed(NamedTuple):
     """Cells of predictions p that are neither 0 nor 1, with labels weighted to the population."""
 
     sampling: Sampling

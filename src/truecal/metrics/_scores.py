@@ -197,10 +197,10 @@ def _divide(total: int, rows: int) -> float | None:
     return mean if mean >= EXACT_MEAN else None
 
 
-@dataclass(frozen=True, slots=True)
 class MeanScore(Score):
     """The mean over rows of a loss that depends on the row only."""
 
+    __slots__ = ()
     overall: ClassVar[bool] = True
 
     def losses(self, p: Floats) -> tuple[Floats, Floats]:
@@ -270,7 +270,6 @@ def _explains(rate: float, k: int, n: int) -> bool:
     return n * (share * math.log(share / rate) + rest) < UNBELIEVABLE
 
 
-@dataclass(frozen=True, slots=True)
 class Brier(MeanScore):
     """The mean squared difference between label and prediction.
 
@@ -281,6 +280,7 @@ class Brier(MeanScore):
     0.0625
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "brier"
     title: ClassVar[str] = "Brier"
     words: ClassVar[str] = "mean squared difference between label and prediction"
@@ -295,7 +295,6 @@ class Brier(MeanScore):
         return _divide(_add_squares(score, label, threads)[0], len(score))
 
 
-@dataclass(frozen=True, slots=True)
 class LogLoss(MeanScore):
     """The mean negative log-likelihood in nats; infinite if a label contradicts a prediction of 0 or 1.
 
@@ -309,6 +308,7 @@ class LogLoss(MeanScore):
     0.586
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "log_loss"
     title: ClassVar[str] = "log loss"
     words: ClassVar[str] = "mean negative log-likelihood, in nats"
@@ -362,7 +362,6 @@ class NetBenefit(MeanScore):
 NET_BENEFIT_PREFIX = "net_benefit@"
 
 
-@dataclass(frozen=True, slots=True)
 class Slope(Score):
     """The calibration slope (Cox): the slope of observed on predicted log-odds. Below 1 the model is overconfident.
 
@@ -376,6 +375,7 @@ class Slope(Score):
     1.987
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "slope"
     title: ClassVar[str] = "slope"
     words: ClassVar[str] = "slope of the observed log-odds on the predicted"
@@ -395,7 +395,6 @@ class Slope(Score):
         return math.copysign(math.inf, slope) if separated else slope
 
 
-@dataclass(frozen=True, slots=True)
 class Intercept(Score):
     """Calibration-in-the-large: the calibration intercept at slope 1, the shift of all log-odds that the labels need.
 
@@ -409,6 +408,7 @@ class Intercept(Score):
     0.333
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "intercept"
     title: ClassVar[str] = "intercept"
     words: ClassVar[str] = "observed minus predicted log-odds, at slope 1"
@@ -419,7 +419,6 @@ class Intercept(Score):
         return math.nan if rows.alike or rows.certain else rows.fit(slope=False)[0]
 
 
-@dataclass(frozen=True, slots=True)
 class Spiegelhalter(Score):
     """Spiegelhalter's z: the Brier score minus its expectation if calibrated, in standard deviations.
 
@@ -431,6 +430,7 @@ class Spiegelhalter(Score):
     -0.289
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "spiegelhalter"
     title: ClassVar[str] = "Spiegelhalter's z"
     words: ClassVar[str] = "Brier score minus its expectation, in standard deviations"
@@ -469,7 +469,6 @@ class Spiegelhalter(Score):
         return top / math.sqrt(variance)
 
 
-@dataclass(frozen=True, slots=True)
 class CumulativeRange(Score):
     """ECCE-R: the range of cumulative differences (Arrieta-Ibarra et al. 2022).
 
@@ -483,6 +482,7 @@ class CumulativeRange(Score):
     0.15
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "ecce"
     title: ClassVar[str] = "ECCE"
     words: ClassVar[str] = "range of cumulative differences"
@@ -491,7 +491,6 @@ class CumulativeRange(Score):
         return float(np.ptp(rows.walk))
 
 
-@dataclass(frozen=True, slots=True)
 class CumulativeMaximum(Score):
     """ECCE-MAD: the largest cumulative difference (Arrieta-Ibarra et al. 2022).
 
@@ -503,6 +502,7 @@ class CumulativeMaximum(Score):
     0.1
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "ecce_mad"
     title: ClassVar[str] = "ECCE-MAD"
     words: ClassVar[str] = "largest cumulative difference"
@@ -511,7 +511,6 @@ class CumulativeMaximum(Score):
         return float(np.abs(rows.walk).max())
 
 
-@dataclass(frozen=True, slots=True)
 class TwoBins(Score):
     """ATB, the averaged two-bin error (Hartline, Hu, Wu 2026).
 
@@ -525,6 +524,7 @@ class TwoBins(Score):
     0.03125
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "atb"
     title: ClassVar[str] = "ATB"
     words: ClassVar[str] = "squared gaps below and above a threshold, averaged over thresholds"
@@ -536,7 +536,6 @@ class TwoBins(Score):
         return float(np.sum(width * (below**2 + (below[-1] - below) ** 2)))
 
 
-@dataclass(frozen=True, slots=True)
 class SmoothError(Score):
     """Smooth ECE (Błasiok and Nakkiran 2023).
 
@@ -551,6 +550,7 @@ class SmoothError(Score):
     0.116
     """
 
+    __slots__ = ()
     name: ClassVar[str] = "smece"
     title: ClassVar[str] = "smooth ECE"
     words: ClassVar[str] = "smoothed gap between rate and prediction"

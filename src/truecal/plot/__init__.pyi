@@ -1,4 +1,4 @@
-from truecal.plot._axis import Scale as Scale
+from truecal._options import Scale as Scale
 from truecal.plot._axis import choose_scale as choose_scale
 from truecal.plot._axis import get_table as get_table
 from truecal.plot._matplotlib import CalibrationAxes as CalibrationAxes

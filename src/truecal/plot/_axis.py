@@ -11,15 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from truecal._errors import option
+from truecal._options import Scale, check_option
 from truecal.data import Floats, Ints
-from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, space_evenly
+from truecal.results import (
+    DECADE,
+    BinTable,
+    Histogram,
+    Outline,
+    Result,
+    Scores,
+    bounded_log_odds,
+    from_decades,
+    space_evenly,
+)
 
-Scale = Literal["linear", "logit"]
 TAIL = 0.05  # the share of predictions, at either end, that may lie beyond a logit axis
 LARGE_BIN = 0.01  # the share of predictions of a bin whose mean is always on the axis
 MARGIN = 0.06  # the share of the axis between the last prediction drawn to scale and those at the margin
@@ -51,7 +60,7 @@ class Axis:
         """Return the middles of intervals, on the scale of the axis."""
         if not self.logit:
             return np.asarray((left + right) / 2)
-        return np.asarray(1 / (1 + np.exp(-(log_odds(left) + log_odds(right)) / 2)))
+        return np.asarray(1 / (1 + np.exp(-(bounded_log_odds(left) + bounded_log_odds(right)) / 2)))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -88,8 +97,7 @@ def stretch(low: float, high: float, logit: bool, pad: float) -> tuple[float, fl
 
 def choose_scale(results: Iterable[Result], metric: str | None, scale: Scale | None) -> bool:
     """Whether the axis is a logit axis: by `scale`, or if half of the bins lie below 0.05 or above 0.95."""
-    if scale not in (None, "linear", "logit"):
-        raise ValueError(f'{option("scale")} must be "linear", "logit" or None; it is {scale!r}.')
+    check_option("scale", scale)
     if scale is not None:
         return scale == "logit"
     middles = [float(np.nanmedian(get_table(result, metric).mean)) for result in results]
@@ -204,8 +212,8 @@ def round_up(least: float) -> float:
 
 def _make_logit_axis(values: Floats, whole: Floats) -> Axis:
     """Make the axis of these values; `whole` has the extremes of predictions. Cuts are at edges of the histograms."""
-    inner = log_odds(values[(values > 0) & (values < 1)]) / DECADE
-    extremes = log_odds(np.array([whole.min(), whole.max()])) / DECADE
+    inner = bounded_log_odds(values[(values > 0) & (values < 1)]) / DECADE
+    extremes = bounded_log_odds(np.array([whole.min(), whole.max()])) / DECADE
     ends = np.array([inner.min(), inner.max()])
     cuts = np.array([np.floor(ends[0] + 1e-6), np.ceil(ends[1] - 1e-6)])
     beyond = extremes[0] <= cuts[0] - 1, extremes[1] >= cuts[1] + 1
@@ -218,10 +226,12 @@ def _make_logit_axis(values: Floats, whole: Floats) -> Axis:
     start = start if beyond[0] or (values == 0).any() else low
     end = end if beyond[1] or (values == 1).any() else high
     taken = [p for p, free in ((start, low), (end, high)) if p != free]
-    apart = float(log_odds(end) - log_odds(start)) / 9
+    apart = float(bounded_log_odds(end) - bounded_log_odds(start)) / 9
     kept: list[float] = []
     for tick in _TICKS + _MORE:
-        if low <= tick <= high and all(abs(log_odds(tick) - log_odds(other)) > apart for other in [*kept, *taken]):
+        if low <= tick <= high and all(
+            abs(bounded_log_odds(tick) - bounded_log_odds(other)) > apart for other in [*kept, *taken]
+        ):
             kept.append(tick)
     kept.sort()
     labels = [format_probability(tick) for tick in kept]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from truecal._text import format_percent
 from truecal.data import Floats
 from truecal.metrics import format_name
 from truecal.plot._marks import DARK, GREY, INK, SKY, Areas, AxisSpec, Lines, Mark, Panel, Picture, Points, Spans
@@ -21,15 +22,7 @@ from truecal.plot._pictures import (
 )
 from truecal.plot._ratios import SIDE_MARKERS, find_reach, name_side
 from truecal.results import DriftTable, PeriodStatus
-from truecal.words import (
-    BASE_RATES,
-    count_periods,
-    describe_change_point,
-    describe_row,
-    format_p_value,
-    format_percent,
-    label_drift,
-)
+from truecal.words import BASE_RATES, count_periods, describe_change_point, describe_row, format_p_value, label_drift
 
 CUT_OFF = "few rows: may be cut off"
 PERIOD_MARKERS = SIDE_MARKERS | {PeriodStatus.PENDING: (GREY, "o")}

@@ -19,13 +19,12 @@ import numpy as np
 
 from truecal._atomic import write_atomically
 from truecal._errors import option
+from truecal._options import DrawOptions, Scale, Style, declare
 from truecal._text import escape_html, printable_lines
 from truecal.analysis import Monitor
 from truecal.data import Floats
-from truecal.plot._axis import Scale
 from truecal.plot._kinds import make_picture
 from truecal.plot._marks import DARK, Annotation, AxisSpec, Bars, Lines, Mark, Panel, Picture, Points, Spans
-from truecal.plot._pictures import Style
 from truecal.plot._style import apply_style, find_fonts
 from truecal.results import ClassTable, Comparison, DriftTable, GroupTable, Recalibration, Result, SliceTable
 
@@ -115,6 +114,7 @@ class CalibrationAxes(NamedTuple):
     rows: Any
 
 
+@declare(first=(DrawOptions,))
 def calibration(
     result: Result,
     metric: str | None = None,
@@ -130,7 +130,10 @@ def calibration(
     rejected; the black line is the number rejected on average if the model is calibrated. Blue is too low, orange-red
     too high, and only a miscalibrated model has these colours.
 
-    Parameters are those of `test_reliability`; `metric` is by default the first that tests windows, such as "ltce".
+    Parameters
+    ----------
+    result : Result
+        What `evaluate` returned.
 
     Examples
     --------
@@ -141,6 +144,7 @@ def calibration(
     return CalibrationAxes(*draw(make_picture("calibration", result, metric, scale=scale, title=title), ax))
 
 
+@declare(first=(DrawOptions,))
 def test_reliability(
     result: Result,
     metric: str | None = None,
@@ -152,23 +156,14 @@ def test_reliability(
 ) -> DiagramAxes:
     """Draw the test-based reliability diagram of a metric's bins.
 
-    The bins are by default TCE's, or those of the first metric that tests each prediction in its bin.
     Each bin has a violin of its predictions, its observed rate as a line, and a band of the predictions that the test
     accepts: predictions outside the band are rejected. Below are the sizes of bins, with the rejected predictions in
     front; to the right all predictions.
 
     Parameters
     ----------
-    style : "verdict" or "paper"
-        With "verdict" the rate is black, blue is too low and orange-red too high, and only a miscalibrated
-        model has colours. "paper" is for papers: the rate and rejected predictions are orange-red, the band is blue.
-    scale : "linear" or "logit", optional
-        The scale of probabilities; by default logit if half of the bins lie below 0.05 or above 0.95. Exact zeros and
-        ones are counted at the margins of a logit axis.
-    title : str, optional
-        A line above the numbers.
-    ax : matplotlib axes, optional
-        Where to draw; by default a new figure.
+    result : Result
+        What `evaluate` returned.
 
     Examples
     --------
@@ -183,6 +178,7 @@ def test_reliability(
 test_reliability.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it from a user's import
 
 
+@declare(first=(DrawOptions,))
 def reliability(
     result: Result,
     metric: str | None = None,
@@ -198,6 +194,11 @@ def reliability(
     (Clopper-Pearson) intervals: by default bins of equal width ("ece"). If half of the predictions lie below 0.05 or
     above 0.95, bins have equal size ("ace") and the axes are logit ones. Empty bins are not drawn.
 
+    Parameters
+    ----------
+    result : Result
+        What `evaluate` returned.
+
     Examples
     --------
     >>> import truecal
@@ -207,10 +208,16 @@ def reliability(
     return ReliabilityAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
 
 
+@declare(first=(DrawOptions,))
 def models(
     results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None, ax: Any = None
 ) -> list[Any]:
     """Draw observed against predicted for several models, as `calibration` shows it, on the same axes; the worst first.
+
+    Parameters
+    ----------
+    results : mapping
+        Results of `evaluate` by the names of models.
 
     Examples
     --------
@@ -222,11 +229,17 @@ def models(
     return draw(make_picture("models", results, metric, scale=scale), ax)
 
 
+@declare(first=(DrawOptions,))
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
     """Draw the metrics of models, with confidence intervals as lines and the mean if calibrated as grey bars.
 
     Values are marked by the model's verdict. Rejected shares, gaps and largest gaps have a panel each; of several
     models the worst is the first row of each metric.
+
+    Parameters
+    ----------
+    results : mapping
+        Results of `evaluate` by the names of models.
 
     Examples
     --------
@@ -238,10 +251,16 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
     return draw(make_picture("metrics", results, metrics), ax)
 
 
+@declare(first=(DrawOptions,))
 def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -> list[Any]:
     """Draw the differences of two models with their confidence intervals, in a panel for each unit.
 
     Diamonds are significant differences.
+
+    Parameters
+    ----------
+    table : Comparison
+        What `compare` returned.
 
     Examples
     --------
@@ -252,11 +271,17 @@ def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -
     return draw(make_picture("comparison", table, title=title), ax)
 
 
+@declare(first=(DrawOptions,))
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     """Draw observed over expected positives of the segments with the smallest p-values, the smallest first.
 
     Lines are confidence intervals, simultaneous over all segments. Triangles are segments whose predictions are too low
     (blue, up) or too high (orange-red, down); grey crosses are inconclusive.
+
+    Parameters
+    ----------
+    table : GroupTable
+        What `segments` returned.
 
     Examples
     --------
@@ -268,10 +293,16 @@ def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     return draw(make_picture("segments", table, worst=worst), ax)[0]
 
 
+@declare(first=(DrawOptions,))
 def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
     """Draw observed over expected of miscalibrated slices with intervals, the largest loss first.
 
     Predictions of blue triangles (up) are too low, those of orange-red ones (down) too high.
+
+    Parameters
+    ----------
+    table : SliceTable
+        What `slices` returned.
 
     Examples
     --------
@@ -283,8 +314,14 @@ def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: 
     return draw(make_picture("slices", table, worst=worst, title=title), ax)[0]
 
 
+@declare(first=(DrawOptions,))
 def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
     """Draw each class against the rest, the smallest p-values first: observed over expected with intervals.
+
+    Parameters
+    ----------
+    table : ClassTable
+        The table of what `evaluate_classes` returned.
 
     Examples
     --------
@@ -296,10 +333,16 @@ def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax:
     return draw(make_picture("classes", table, worst=worst, title=title), ax)[0]
 
 
+@declare(first=(DrawOptions,))
 def monitor(monitor: Monitor, *, title: str | None = None, ax: Any = None) -> MonitorAxes:
     """Draw the e-value of a monitor after each period, with the alarm threshold; below, positives.
 
     The dark line is that of all rows, pale ones are those of segments. Positives are observed and expected ones.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        The monitor.
 
     Examples
     --------
@@ -312,10 +355,16 @@ def monitor(monitor: Monitor, *, title: str | None = None, ax: Any = None) -> Mo
     return MonitorAxes(*draw(make_picture("monitor", monitor, title=title), ax))
 
 
+@declare(first=(DrawOptions,))
 def recalibration(
     recalibration: Recalibration, *, scale: Scale | None = None, title: str | None = None, ax: Any = None
 ) -> RecalibrationAxes:
     """Draw held-out rows before and after recalibration: the odds ratio of each score window, on the same axes.
+
+    Parameters
+    ----------
+    recalibration : Recalibration
+        What `recalibrate` returned.
 
     Examples
     --------
@@ -326,6 +375,7 @@ def recalibration(
     return RecalibrationAxes(*draw(make_picture("recalibration", recalibration, scale=scale, title=title), ax))
 
 
+@declare(first=(DrawOptions,))
 def power(
     result: Result,
     metric: str | None = None,
@@ -339,6 +389,11 @@ def power(
     In each score window alone they lie beyond the grey band, in a fifth of the information beyond the thin lines, and
     on all predictions beyond the thick lines.
 
+    Parameters
+    ----------
+    result : Result
+        What `evaluate` returned.
+
     Examples
     --------
     >>> import truecal
@@ -347,6 +402,7 @@ def power(
     return CalibrationAxes(*draw(make_picture("power", result, metric, scale=scale, title=title), ax))
 
 
+@declare(first=(DrawOptions,))
 def binnings(
     result: Result,
     metrics: Iterable[str] | None = None,
@@ -358,8 +414,12 @@ def binnings(
     """Draw the binnings of a result one below the other, as `calibration` shows bins, on the same axes.
 
     All predictions are below. A bin is coloured if the model is miscalibrated and the confidence interval of its rate
-    does not contain its mean prediction. `metrics` names the metrics whose bins are drawn, by default one for each
-    binning of the result.
+    does not contain its mean prediction.
+
+    Parameters
+    ----------
+    result : Result
+        What `evaluate` returned.
 
     Examples
     --------
@@ -370,11 +430,17 @@ def binnings(
     return draw(make_picture("binnings", result, metrics, scale=scale, title=title), ax)
 
 
+@declare(first=(DrawOptions,))
 def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
     """Draw observed over expected positives of each period, with simultaneous intervals; below, the base rate.
 
     Periods are marked as segments are. The baseline is shaded. Below, base rates are shown with mean predictions;
     diamonds are periods whose base rate differs from the baseline's. Labels of hatched periods are incomplete.
+
+    Parameters
+    ----------
+    table : DriftTable
+        What `drift` returned.
 
     Examples
     --------
@@ -390,7 +456,16 @@ def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> Dri
 def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, **options: Any) -> Path:
     """Draw a plot into a file, atomically; the suffix determines the format. No window is opened.
 
-    `kind` is the name of a function of this module, such as "test_reliability"; other arguments are passed on to it.
+    Parameters
+    ----------
+    path : path
+        The file to write; an existing one is replaced when the new one is complete.
+    kind : str
+        The name of a function of this module, such as "test_reliability".
+    data, options
+        What is passed on to that function; `ax` is not.
+    dpi : float
+        Dots per inch, for formats of pixels.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def _name_model_side(result: Result) -> str:
     if verdict is None:
         return "no verdict"
     miscalibrated = verdict.status == Status.MISCALIBRATED
-    return name_side(verdict.status, verdict.direction or Direction.MIXED if miscalibrated else None)
+    return name_side(verdict.status, verdict.direction or Direction.UNCLEAR if miscalibrated else None)
 
 
 def _describe_value(result: Result, name: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal import words
+from truecal._text import format_count
 from truecal.analysis import Monitor
 from truecal.metrics import Direction
 from truecal.plot._marks import (
@@ -88,7 +89,7 @@ def _draw_counts(pooled: Sequence[Series], at: Mapping[Any, float]) -> tuple[tup
     for one in pooled:
         x, observed = np.array([at[period] for period in one.periods]), one.observed.astype(np.float64)
         texts = [
-            f"{period}: observed {k:,}, expected {words.format_count(e)}, n {n:,}"
+            f"{period}: observed {k:,}, expected {format_count(e)}, n {n:,}"
             for period, k, e, n in zip(one.periods, one.observed, one.expected, one.n, strict=True)
         ]
         marks.append(Lines([x], [one.expected], GREY, "expected", width=2))

@@ -12,14 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import words
-from truecal._errors import option
+from truecal._options import Scale, Style, check_option
 from truecal._text import plural, shorten
 from truecal.data import Bools, Floats, Ints
 from truecal.metrics import Direction, Metric, find_direction, format_name
 from truecal.plot._axis import (
     Axis,
     Margin,
-    Scale,
     find_margins,
     fit_axis,
     format_probability,
@@ -44,7 +43,7 @@ from truecal.plot._marks import (
     Picture,
     Points,
 )
-from truecal.results import BinTable, Recalibration, Result, log_odds, rank_models
+from truecal.results import BinTable, Recalibration, Result, bounded_log_odds, rank_models
 from truecal.words import (
     describe_reach,
     format_end,
@@ -65,7 +64,6 @@ NO_DEVIATION = "1"  # the label of their middle
 FEW_PERIODS = 8  # up to so many are labelled by name
 EDGE = 0.965  # the position of arrows that point beyond an axis, as a share of its reach
 SIDE_SIGNS = {None: 0, Direction.UNDER: 1, Direction.OVER: -1}  # rates above or below predictions
-Style = Literal["verdict", "paper"]
 
 
 def picture_calibration(
@@ -98,8 +96,10 @@ def _find_odds_ratios(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
     """Return the score windows whose mean prediction is neither 0 nor 1, and the log odds ratios of observed to
     predicted: of the rate and of both ends of its interval."""
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
-    base = log_odds(table.mean[rows])
-    value, low, high = (log_odds(column[rows]) - base for column in (table.rate, table.rate_low, table.rate_high))
+    base = bounded_log_odds(table.mean[rows])
+    value, low, high = (
+        bounded_log_odds(column[rows]) - base for column in (table.rate, table.rate_low, table.rate_high)
+    )
     return rows, value, low, high
 
 
@@ -288,8 +288,7 @@ def picture_test_reliability(
     In the style "paper" the rate is orange-red, and so are rejected predictions. In the style "verdict" the rate
     is ink, and only a miscalibrated model has colours, which show the direction.
     """
-    if style not in ("verdict", "paper"):
-        raise ValueError(f'{option("style")} must be "verdict" or "paper"; it is {style!r}.')
+    check_option("style", style)
     table, paper = get_table(result, metric), style == "paper"
     axis = fit_axis([result], metric, scale)
     many, nonempty = len(table) > MANY_BINS, np.flatnonzero(table.n > 0)
@@ -485,10 +484,10 @@ def picture_power(
     metric = _choose_window_metric(result) if metric is None else metric
     table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
-    base = log_odds(table.mean[rows])
+    base = bounded_log_odds(table.mean[rows])
     below, above = (
-        log_odds(np.nan_to_num(table.detectable_below[rows], nan=0.0)),
-        log_odds(table.detectable_above[rows]),
+        bounded_log_odds(np.nan_to_num(table.detectable_below[rows], nan=0.0)),
+        bounded_log_odds(table.detectable_above[rows]),
     )
     above = np.where(np.isnan(table.detectable_above[rows]), np.inf, above)
     reach = float(np.log(4))

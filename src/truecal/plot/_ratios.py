@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truecal._text import plural, shorten, shorten_all
+from truecal._options import check_option
+from truecal._text import format_count, plural, shorten, shorten_all
 from truecal.data import Floats, Ints
 from truecal.metrics import Direction
 from truecal.plot._marks import (
@@ -24,8 +25,8 @@ from truecal.plot._marks import (
     Points,
 )
 from truecal.plot._pictures import make_ratio_ticks, point_beyond
-from truecal.results import ClassTable, GroupTable, SliceTable
-from truecal.words import count_classes, count_segments, count_slices, describe_row, format_count, format_p_value
+from truecal.results import ClassTable, GroupTable, SliceTable, Table
+from truecal.words import count_classes, count_segments, count_slices, describe_row, format_p_value
 
 LONGEST_NAME = 40  # characters of a group's name; longer names are shortened
 SEGMENT_CELLS = ("detectable", "value")  # what hovering over a segment shows
@@ -34,7 +35,7 @@ SIDE_MARKERS: dict[str, tuple[str, str]] = {
     Direction.OVER: (VERMILION, "v"),
     Direction.OVERCONFIDENT: (INK, "*"),
     Direction.UNDERCONFIDENT: (INK, "s"),
-    Direction.MIXED: (INK, "D"),
+    Direction.UNCLEAR: (INK, "D"),
     "consistent": (DARK, "o"),
     "inconclusive": (GREY, "x"),
 }
@@ -42,6 +43,7 @@ SIDE_MARKERS: dict[str, tuple[str, str]] = {
 
 def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
     """Show observed over expected positives of the segments with the smallest p-values, with intervals."""
+    worst = _count_shown(worst, table)
     shown = table.order()[:worst]
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
     statuses, directions, names = table.status, table.direction, table.names
@@ -55,7 +57,7 @@ def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
 
 def picture_slices(table: SliceTable, *, worst: int = 20, title: str | None = None) -> Picture:
     """Show the miscalibrated slices that a search found, the largest loss first."""
-    count = min(len(table), worst)
+    count = _count_shown(worst, table)
     texts = [f"{table.slice[i]}\n{plural(int(table.n[i]), 'row')}: {_describe_counts(table, i)}" for i in range(count)]
     panel = _make_ratio_rows(
         table.slice[:count],
@@ -70,7 +72,7 @@ def picture_slices(table: SliceTable, *, worst: int = 20, title: str | None = No
 
 def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = None) -> Picture:
     """Show each class against the rest, the smallest p-values first."""
-    shown, statuses = table.order()[:worst], table.status
+    shown, statuses = table.order()[: _count_shown(worst, table)], table.status
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
     directions = table.direction
     sides = [name_side(statuses[i], directions[i]) for i in shown]
@@ -80,6 +82,12 @@ def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = N
     panel = _make_ratio_rows(labels, sides, (ratio, low, high), notes, texts)
     heading = "\n".join(filter(None, [title, table.summary]))
     return Picture((panel,), _fit_size(len(shown)), heading, summary=count_classes(table))
+
+
+def _count_shown(worst: int, table: Table) -> int:
+    """Return how many rows of a table are shown; `worst` is 0 for all."""
+    check_option("worst", worst)
+    return min(worst or len(table), len(table))
 
 
 def _describe_counts(table: ClassTable | SliceTable, row: int) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from truecal._options import Scale
 from truecal._text import escape_html, measure, shorten
 from truecal.data import Floats, Ints
-from truecal.plot._axis import Scale, round_up
+from truecal.plot._axis import round_up
 from truecal.plot._kinds import make_picture
 from truecal.plot._marks import (
     BLUE,
@@ -119,7 +120,7 @@ def _draw_row(panels: Sequence[Panel], inches: float) -> str:
     below = max(_measure_below(panel.x) for panel in panels)
     heads = "".join(f'<p class="head">{escape_html(panel.title)}</p>' for panel in panels if panel.title)
     keys = "".join(_write_legend(panel) for panel in panels)
-    drawn = "".join(_draw_panel(panel, height) for panel in panels)
+    drawn = "".join(_write_panel(panel, height) for panel in panels)
     return f'{heads}{keys}<svg class="row" height="{height + below}" aria-hidden="true">{drawn}</svg>'
 
 
@@ -130,7 +131,7 @@ def _measure_below(spec: AxisSpec) -> int:
     return round(room + 18 * bool(spec.title and spec.named))
 
 
-def _draw_panel(panel: Panel, height: int) -> str:
+def _write_panel(panel: Panel, height: int) -> str:
     """Draw the marks of a panel and the labels of its axes."""
     left, _, width, _ = panel.box
     ends = 100 * left, 100 * width
@@ -156,7 +157,7 @@ def _draw_shape(mark: Mark, x: AxisSpec, y: AxisSpec, height: int) -> str:
         boxes = [np.array([[a, 0], [b, 0], [b, 1], [a, 1]]) for a, b in ends]
         return _write_path("".join(_trace(box, height, closed=True) for box in boxes), 'class="span"')
     if isinstance(mark, Bars):
-        rows: Iterable[Floats] = _outline_bars(mark, x, y)
+        rows: Iterable[Floats] = _trace_bars(mark, x, y)
     else:
         rows = (np.stack([_to_shares(x, a), _to_shares(y, b)], 1) for a, b in zip(mark.x, mark.y, strict=True))
     closed = not isinstance(mark, Lines)
@@ -190,7 +191,7 @@ def _write_path(path: str, look: str, text: str = "") -> str:
     return f'{start} d="{path}"><title>{escape_html(text)}</title></path>' if text else f'{start} d="{path}"/>'
 
 
-def _outline_bars(mark: Bars, x: AxisSpec, y: AxisSpec) -> Iterator[Floats]:
+def _trace_bars(mark: Bars, x: AxisSpec, y: AxisSpec) -> Iterator[Floats]:
     """Yield the corners of each bar, as shares of the panel."""
     along, up = (y, x) if mark.flat else (x, y)
     left, right = _to_shares(along, mark.left), _to_shares(along, mark.right)

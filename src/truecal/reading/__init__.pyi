@@ -1,3 +1,4 @@
+from truecal._options import FORMATS as FORMATS
 from truecal.reading._classes import describe_columns as describe_columns
 from truecal.reading._columns import RECALIBRATED as RECALIBRATED
 from truecal.reading._columns import AmbiguousColumnsError as AmbiguousColumnsError
@@ -11,9 +12,9 @@ from truecal.reading._columns import find_repeats as find_repeats
 from truecal.reading._columns import find_time as find_time
 from truecal.reading._columns import infer_columns as infer_columns
 from truecal.reading._columns import infer_time as infer_time
-from truecal.reading._discovery import FORMATS as FORMATS
 from truecal.reading._discovery import PathLike as PathLike
 from truecal.reading._discovery import expand as expand
+from truecal.reading._discovery import find_passed_over as find_passed_over
 from truecal.reading._files import keep_input as keep_input
 from truecal.reading._files import open_files as open_files
 from truecal.reading._files import scan as scan
@@ -21,6 +22,7 @@ from truecal.reading._plain import is_plain as is_plain
 from truecal.reading._query import column_names as column_names
 from truecal.reading._read import is_observations as is_observations
 from truecal.reading._read import load_observations as load_observations
+from truecal.reading._read import name_passed_over as name_passed_over
 from truecal.reading._read import read as read
 from truecal.reading._read import read_models as read_models
 from truecal.reading._slice_tables import cross as cross

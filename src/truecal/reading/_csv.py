@@ -13,6 +13,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import os
 import re
 import shutil
@@ -38,10 +39,16 @@ CHUNK = 1 << 20
 PREFIX = "truecal-"  # of folders of copies
 LONGEST = 1 << 27  # bytes of a header or a field
 SEPARATORS = (",", ";", "\t", "|")
-MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]  # besides an empty field
+# Words for missing values, in every column of text files and in labels of any data; an empty field is one as well.
+MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "Null", "None"]
+MISSING += ["nan", "NaN", "NAN", "NaT", "\\N", "?"]
+SPACED, MAY_BE_MISSING = 2, 4  # bits of the state in csv.hpp
 MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 UTF8_MARK = b"\xef\xbb\xbf"
 FIELDS, QUOTE_INSIDE, AFTER_QUOTE, ZERO, LONE_RETURN, BLANK = range(1, 7)  # as in csv.hpp
+NO_OBJECT, TOO_DEEP, NAME_AGAIN, ESCAPED_NAME = range(1, 5)  # as in json_lines.hpp
+KINDS = {"[": "a list", '"': "text", "-0123456789": "a number", "tf": "a truth value", "n": "nothing"}
+DEEPEST = 64  # of values in a line of JSON; parsers call themselves for each
 Stamp = tuple[int, int, int, int]
 
 
@@ -124,7 +131,8 @@ class Table:
     spaced
         Whether a field begins or ends with a space.
     missing
-        Its words for missing values, judged by the first rows, since looking for all of them takes a quarter longer.
+        The words for missing values to look for: one if no field begins as another does, since looking for all of
+        them takes nearly half as long again.
     again
         The names that several of its columns have.
     """
@@ -157,23 +165,69 @@ def open_table(place: Path, kind: str) -> Table:
         copy = _unpack(place)
         plain = place if copy is None else copy.place
         if kind == "jsonl":
-            table = Table(plain, "", _count_lines(plain), False, [], copy)
+            table = Table(plain, "", _check_lines(plain, place), False, [], copy)
         else:
             table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
     _recent.append((key, table))
     return table
 
 
-def _count_lines(place: Path) -> int:
-    """Count the lines that are not blank."""
-    rows, begun = 0, False
-    buffer = bytearray(CHUNK)
-    view = np.frombuffer(buffer, dtype=np.uint8)
+def _check_lines(place: Path, shown: Path) -> int:
+    """Count the lines of JSON that are not blank; raise an error for what a parser would pass over or could not bear:
+    a name that stands twice in one, and deep nesting."""
+    rows, held = 0, b""
     with open(place, "rb") as file:
-        while size := file.readinto(buffer):
-            found, begun = _kernel.count_lines(view[:size], begun)
-            rows += found
-    return rows
+        while piece := file.read(CHUNK):
+            text, line_end, held = (held + piece).rpartition(b"\n")
+            rows += _check_whole_lines(text + line_end, rows, shown)
+            if len(held) > LONGEST:
+                _refuse(shown, f"must have lines of less than {LONGEST:,} bytes; line {rows + 1:,} is longer.")
+    return rows + _check_whole_lines(held, rows, shown)
+
+
+def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
+    """Check lines of JSON, after so many; return how many there are."""
+    lines, fault = _kernel.check_json_lines(np.frombuffer(text, dtype=np.uint8), DEEPEST)
+    where = f"line {before + lines:,}"
+    if fault == NO_OBJECT:
+        begins = [line.strip() for line in text.split(b"\n") if line.strip()][lines - 1][:1].decode("latin-1")
+        kind = next((kind for signs, kind in KINDS.items() if begins in signs), "no JSON")
+        _refuse(shown, f"must hold an object of JSON in each line; {where} has {kind}.")
+    if fault == TOO_DEEP:
+        _refuse(shown, f"must nest values at most {DEEPEST} deep; {where} nests them deeper.")
+    if fault == NAME_AGAIN:
+        again = _find_repeated(text.split(b"\n"), lines)
+        _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
+    if fault == ESCAPED_NAME:  # which only a parser can compare
+        return _check_parsed_lines(text, before, shown)
+    return lines
+
+
+def _check_parsed_lines(text: bytes, before: int, shown: Path) -> int:
+    """Check lines of JSON some of whose names have escapes; return how many there are."""
+    present = [line for line in text.split(b"\n") if line.strip()]
+    for number, line in enumerate(present, 1):
+        if (again := _find_repeated([line], 1)) is not None:
+            where = f"line {before + number:,}"
+            _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
+        _, fault = _kernel.check_json_lines(np.frombuffer(line, dtype=np.uint8), DEEPEST)
+        if fault not in (0, ESCAPED_NAME):
+            _check_whole_lines(line, before + number - 1, shown)
+    return len(present)
+
+
+def _find_repeated(lines: list[bytes], number: int) -> str | None:
+    """The name that stands twice in the line of a number among those that are not blank."""
+    line = [line for line in lines if line.strip()][number - 1]
+    found: list[str] = []
+
+    def keep(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(name for name, _ in pairs)
+        found[:] = [name for name, count in counts.items() if count > 1]  # the outermost object comes last
+
+    with suppress(ValueError, RecursionError):
+        json.loads(line, object_pairs_hook=keep)
+    return found[0] if found else None
 
 
 def _refuse(shown: Path, problem: str, hint: str = "") -> NoReturn:
@@ -236,14 +290,12 @@ def _count_rows(
     """Check the rows of a file whose first line has the names of columns; None if it must be copied."""
     state = np.array([0, 0, ord("\n"), 0, 0])
     file.seek(0)
-    head = file.read(1 << 17)
-    file.seek(len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0)
+    file.seek(len(UTF8_MARK) if file.read(len(UTF8_MARK)) == UTF8_MARK else 0)
     if _check_rows(file, separator, len(names), state, shown):
         return None
-    fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
-    missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
+    missing = MISSING if state[4] & (SPACED | MAY_BE_MISSING) else MISSING[:1]
     again = tuple(name for name, count in Counter(names).items() if count > 1)
-    return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy, again)
+    return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, again)
 
 
 def _check_encoding(head: bytes, shown: Path) -> None:

@@ -17,22 +17,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from truecal._errors import describe_missing, option
-from truecal._options import FORMATS as NAMES
-from truecal._options import check_names
+from truecal._options import FORMATS
 from truecal.reading._csv import Copy
 
 PathLike = str | os.PathLike[str]
-FORMATS = {
-    "csv": (".csv", ".txt"),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "ipc": (".arrow", ".feather", ".ipc"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "npz": (".npz",),
-}
-check_names(FORMATS, NAMES)
 TEXT = ("csv", "tsv", "jsonl")
 COMPRESSED = (".gz", ".zst")  # text files only; the other formats have their own compression
+MARKS = (
+    "_SUCCESS",
+    "_metadata",
+    "_common_metadata",
+    "_committed_",
+    "_started_",
+)  # files that engines write beside rows
 FOREIGN = ("node_modules", "site-packages")  # folders of installed programs, which are skipped
 OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _pipes: dict[tuple[int, int], Copy] = {}  # what open pipes held, which can be read only once
@@ -77,13 +74,38 @@ def expand(name: str) -> list[Path]:
         return found
     if not place.is_dir():
         return [_as_file(place)]
-    known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
-    files = (file for folder in _walk(place, _is_skipped) for file in _list(folder))
-    found = [file for file in files if file.name[0] not in "._" and strip_compression(file).suffix.lower() in known]
-    found = sorted(_as_file(file) for file in found if not file.is_dir())
+    found = sorted(_as_file(file) for file in _list_files(place) if _is_data(file))
     if not found:
         raise FileNotFoundError(f"The folder {name!r} must hold files of a known format; it holds none.")
     return found
+
+
+def find_passed_over(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """Return the files in folders that are not read, though they may hold rows: those of other formats, and those whose
+    names begin with an underscore. Hidden files, and marks such as `_SUCCESS` that engines write, are not listed."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    folders = [Path(os.fspath(part)) for part in given if os.path.isdir(part)]
+    files = (file for folder in folders for file in _list_files(folder))
+    return sorted(file for file in files if file.is_file() and not _is_data(file) and not _is_mark(file))
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and below that are not hidden by a dot."""
+    for below in _walk(folder, _is_skipped):
+        for file in _list(below):
+            if file.name[0] != "." and not file.is_dir():
+                yield file
+
+
+def _is_data(file: Path) -> bool:
+    """Whether a file in a folder is read, by its name."""
+    known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
+    return file.name[0] != "_" and strip_compression(file).suffix.lower() in known
+
+
+def _is_mark(file: Path) -> bool:
+    """Whether a file is one that engines write beside rows."""
+    return file.name.startswith(MARKS) or file.suffix == ".crc"
 
 
 def strip_compression(place: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal._fork import check_fork
-from truecal.data import AnyArray, check_indexes
+from truecal.data import AnyArray, Ints, check_indexes
 
 
 def open_frame(frame: Any) -> Any:
@@ -58,12 +58,24 @@ def _join_columns(columns: Mapping[Any, Any]) -> Any:
         raise ImportError("Columns by name need polars: pip install 'truecal[files]'") from error
     check_fork()
     check_indexes(columns)
-    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    # copies, since polars shares memory and reads it several times, while another thread may write to it
+    arrays = {str(name): np.ma.array(v, copy=True) if np.ma.isMA(v) else np.array(v) for name, v in columns.items()}
     shapes = {array.shape for array in arrays.values()}
     if any(len(shape) != 1 for shape in shapes) or len(shapes) > 1:
         told = ", ".join(f"that of {name!r} is {array.shape}" for name, array in arrays.items())
         raise ValueError(f"Columns must be one-dimensional and of the same shape; {told}.")
-    return pl.DataFrame({name: array.tolist() if array.dtype == object else array for name, array in arrays.items()})
+    return pl.DataFrame({name: _as_series(array) for name, array in arrays.items()})
+
+
+def _as_series(array: AnyArray) -> Any:
+    """An array as polars takes it; what is masked is null."""
+    import polars as pl
+
+    if array.dtype == object:
+        return array.tolist()  # of a masked array None where it is masked
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    return pl.Series(np.asarray(array.data)).set(pl.Series(np.ma.getmaskarray(array)), None)
 
 
 def language(frame: Any) -> Any:
@@ -159,6 +171,74 @@ def native(frame: Any) -> Any:
 def is_lazy(frame: Any) -> bool:
     """Whether an opened frame is a lazy query."""
     return isinstance(frame, language(frame).LazyFrame)
+
+
+def encode_values(series: Any) -> tuple[list[Any], Ints]:
+    """Return the distinct values of a column, None last if it occurs, and the number of each row's value.
+
+    Nothing here trusts that a column is sorted, whatever a file says of it.
+    """
+    engine = engine_of(series)
+    if engine in ("pandas", "modin", "cudf"):
+        code, distinct = native(series).factorize()
+        values, code = list(distinct), np.asarray(code, dtype=np.int64)
+    elif engine == "pyarrow":
+        values, code = _encode_arrow(native(series).combine_chunks())
+    else:
+        values, code = _encode_polars(series)
+    missing = code < 0
+    if missing.any():
+        code = np.where(missing, len(values), code)
+        values = [*values, None]
+    return values, code
+
+
+def _encode_arrow(column: Any) -> tuple[list[Any], Ints]:
+    """The distinct values of an Arrow column, and the number of each row's value; -1 for null."""
+    encoded = column if hasattr(column, "indices") else column.dictionary_encode()
+    code = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)  # indices may be unsigned
+    return encoded.dictionary.to_pylist(), code
+
+
+def _encode_polars(series: Any) -> tuple[list[Any], Ints]:
+    """The distinct values of a polars column, and the number of each row's value; -1 for null."""
+    import polars as pl
+
+    kind = series.dtype
+    code = np.full(len(series), -1, np.int64)
+    known = np.flatnonzero(series.is_not_null().to_numpy())
+    plain = kind.is_numeric() or kind.is_temporal() or kind == pl.Boolean
+    if plain and not kind.is_decimal() and not is_long(kind):
+        physical = series.to_physical().drop_nulls().to_numpy()
+        code[known] = _number(physical.astype(np.uint8) if kind == pl.Boolean else physical)
+    else:
+        words = series.cast(pl.String) + ""  # a new column, without any claim of order
+        distinct = words.drop_nulls().unique().to_list()
+        code[known] = words.drop_nulls().cast(pl.Enum(distinct)).to_physical().to_numpy()
+    first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+    first[code[known[::-1]]] = known[::-1]
+    return series.gather(first).to_list(), code
+
+
+def _number(values: AnyArray) -> Ints:
+    """Number values in increasing order."""
+    if values.dtype.kind in "iu" and len(values):
+        low = int(values.min())
+        span = int(values.max()) - low + 1
+        if span <= max(4 * len(values), 1 << 16):
+            at = (values - values.dtype.type(low)).astype(np.int64)
+            return np.asarray((np.cumsum(np.bincount(at, minlength=span) > 0) - 1)[at])
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def is_long(kind: Any) -> bool:
+    """Whether whole numbers are of more bits than NumPy's."""
+    return str(kind) in ("Int128", "UInt128")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
 def as_floats(series: Any) -> AnyArray:

@@ -19,9 +19,10 @@ import numpy as np
 
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
+from truecal._options import FORMATS
 from truecal._text import plural
 from truecal.reading._csv import Stamp, Table, Unforeseen, Unreadable, open_table, stamp
-from truecal.reading._discovery import FORMATS, TEXT, PathLike, copy_stream, expand_all, find_format
+from truecal.reading._discovery import TEXT, PathLike, copy_stream, expand_all, find_format
 from truecal.reading._engines import column
 
 SAMPLE = 10_000  # rows from which the types of text columns are inferred

@@ -41,6 +41,7 @@ from truecal.reading._columns import (
     find_probability,
     find_scales,
 )
+from truecal.reading._csv import MISSING as MISSING_WORDS
 from truecal.reading._csv import Unforeseen, Unreadable
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import (
@@ -50,6 +51,8 @@ from truecal.reading._engines import (
     decode_numbers,
     engine_of,
     is_lazy,
+    is_long,
+    is_missing,
     join,
     language,
     open_frame,
@@ -81,6 +84,7 @@ WRONG: dict[int, tuple[str, ReasonKind]] = {
 UNMATCHED = 7
 CLUSTER = "cluster"  # the renamed column
 MANY = 100  # labels, of which an error shows a few
+LISTED = 10  # values that an error lists
 POSITIVE = {"yes", "y", "true", "t", "positive", "pos", "1"}  # labels that are likely meant by 1
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 ROLES = {"age": "label_delay", "weight": "count"}  # of columns beside labels and scores, as they are prepared
@@ -161,6 +165,10 @@ class Query:
         for name in (roles.label, *roles.by, *roles.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
+            if schema[name] == pl.Binary:
+                raise TypeError(
+                    f"`{name}` must hold text, numbers, dates or booleans; it holds bytes.\n\nHint: decode it first."
+                )
         self._check_periods(schema)
         if roles.multiclass is not None:
             return roles
@@ -318,6 +326,8 @@ class Query:
         pl, schema = language(rows), rows.collect_schema()
         y = pl.col("label")
         missing = y.is_null() | y.is_nan() if schema["label"].is_float() else y.is_null()
+        if schema["label"] == pl.String:
+            missing = missing | y.is_in(self._missing_words)
         if self.roles.pos_label is not None:
             positive, usable = y == self.roles.pos_label, ~missing
         elif schema["label"] == pl.Boolean:
@@ -344,6 +354,11 @@ class Query:
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
+    @property
+    def _missing_words(self) -> list[str]:
+        """Words that stand for a missing label, unless one of them is the positive label."""
+        return [word for word in ("", *MISSING_WORDS) if word != self.roles.pos_label]
+
     def _plain_types(self, rows: Any) -> Iterator[Any]:
         """Yield the expressions that make renamed labels, scores and clusters of one type in every engine."""
         pl, schema = language(rows), rows.collect_schema()
@@ -353,6 +368,8 @@ class Query:
             yield pl.when(~pl.col(CLUSTER).is_nan()).then(pl.col(CLUSTER)).alias(CLUSTER)
         scale = self.roles.score_scale
         for name, kind in schema.items():
+            if name.startswith("by") and (kind.is_decimal() or is_long(kind)):
+                yield pl.col(name).cast(pl.String)  # exact, where NumPy has only floats
             if name.startswith(("score", "base")) and (scale != "probability" or kind not in (pl.Float32, pl.Float64)):
                 yield find_probability(pl, pl.col(name).cast(pl.Float64), scale).alias(name)
         kind = schema["label"]
@@ -574,8 +591,8 @@ class Query:
     def _find_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
         """Where the first label is that is neither 0 nor 1, or else the first value that is missing; "" where rows have
         no order."""
-        if not self.here or self.joined or self.origin:
-            return ""
+        if not self._placed:
+            return self._list_strange() if counts[5] and self.origin is None else ""
         value, schema = language(self.frame).col("value"), self.frame.collect_schema()
         times = [name for name in self.roles.by if name in self.roles.periods]
         gaps = {1: scores, 2: scores, 4: [self.roles.label], 6: times}
@@ -593,8 +610,15 @@ class Query:
         if not found:
             return ""
         row, held, name = min(found, key=lambda entry: entry[0])
-        what = f" is {held:g}," if counts[5] else " is"
-        return f" The first{what} {self._name_row(row)} of `{name}`."
+        if counts[5]:
+            return f" The first is {held:g}, {self._name_row(row)} of `{name}`.{self._list_strange()}"
+        return f" The first is {self._name_row(row)} of `{name}`."
+
+    def _list_strange(self) -> str:
+        """The labels that are neither 0 nor 1, if they are of several values."""
+        counts = self._count_labels()
+        strange = sorted((each for each in counts if each not in (0, 1)), key=lambda each: (-counts[each], str(each)))
+        return f" `{self.roles.label}` holds {self._list_values(strange, counts)}." if len(strange) > 1 else ""
 
     def _find_row(self, name: str, wrong: Any) -> tuple[int, Any] | None:
         """The place and the value of the first row of a column for which an expression of `value` holds."""
@@ -615,8 +639,8 @@ class Query:
         self._check_swapped()
         query = self.origin or self
         if not scores and self.roles.pos_label is None:
-            which = f"{option('pos_label')} says which label is positive, such as {self._suggest_label()}"
-            return f"\n\nHint: {which}; all others are negative."
+            which = f"{option('pos_label')} says which of two labels is positive, such as {self._suggest_label()}"
+            return f"\n\nHint: {which}."
         if not scores or query.roles.score_scale != "probability":
             return ""
         scales = query._find_scales()
@@ -650,19 +674,53 @@ class Query:
         what = "label, score, time or cluster" if self.roles.clusters else "label, score or time"
         return f"\n\nHint: {option(DROP)} leaves out rows whose {what} is missing."
 
-    def check_label(self, positives: int) -> None:
-        """Raise an error if no row has the positive label, unless all rows have the same label."""
-        if self.roles.pos_label is None or positives:
+    def check_labels(self) -> None:
+        """Raise an error unless labels are the positive one and at most one other, in all rows together.
+
+        Where no positive label is named, they must be 0 and 1, which is checked row by row.
+        """
+        positive = self.roles.pos_label
+        if positive is None:
             return
-        found = pick(self.frame, {"label": self.roles.label}).unique()
-        labels = [value for value in collect(found.head(4), ("label",))["label"] if value is not None]
-        if len(labels) > 1:
-            labels.sort(key=str)
-            known = f"{', '.join(map(repr, labels[:3]))}{', ...' * (len(labels) > 3)}"
-            meant = did_you_mean(self.roles.pos_label, map(str, labels))
+        counts = self._count_labels()
+        others = sorted(
+            (value for value in counts if value != positive), key=lambda value: (-counts[value], str(value))
+        )
+        if positive not in counts and len(others) > 1:
+            known = f"{', '.join(map(repr, sorted(others, key=str)[:3]))}{', ...' * (len(others) > 3)}"
+            meant = did_you_mean(positive, map(str, others))
+            raise ValueError(f"{option('pos_label')} must be one of the labels ({known}); it is {positive!r}.{meant}")
+        if len(others) > 1:
             raise ValueError(
-                f"{option('pos_label')} must be one of the labels ({known}); it is {self.roles.pos_label!r}.{meant}"
+                f"`{self.roles.label}` must hold {positive!r} and one other label; besides {others[0]!r} it holds "
+                f"{self._list_values(others[1:], counts)}.\n\n"
+                "Hint: write each label in one way and leave missing ones empty; for one class against several others, "
+                "make a column of 0 and 1."
             )
+
+    def _count_labels(self) -> dict[Any, int]:
+        """How many rows have each label; missing ones are left out."""
+        rows = self.rename(self.frame)
+        pl = language(rows)
+        lines = collect(rows.select("label").group_by("label").agg(pl.len().alias("rows")), ("label",))
+        words = self._missing_words
+        known = zip(lines["label"], lines["rows"].tolist(), strict=True)
+        return {value: int(n) for value, n in known if not is_missing(value) and value not in words}
+
+    def _list_values(self, values: Sequence[Any], counts: Mapping[Any, int]) -> str:
+        """Up to ten values of labels, with their numbers of rows and the first of these."""
+        described = []
+        for value in values[:LISTED]:
+            row = self._find_row(self.roles.label, language(self.frame).col("value") == value) if self._placed else None
+            place = "" if row is None else f", the first {self._name_row(row[0])}"
+            described.append(f"{value!r} ({plural(counts[value], 'row')}{place})")
+        more = f" and {len(values) - LISTED:,} more" if len(values) > LISTED else ""
+        return f"{', '.join(described)}{more}"
+
+    @property
+    def _placed(self) -> bool:
+        """Whether rows have an order, and are those that were given."""
+        return self.here and not self.joined and self.origin is None
 
 
 def span_lines(lines: Mapping[str, Any]) -> WeightSpan:
@@ -805,11 +863,6 @@ def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
     """Load the columns of a small frame, with counts as integers whatever type an engine's sums have."""
     pl = language(frame)
     return collect(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)), ("by", CLUSTER))
-
-
-def is_long(kind: Any) -> bool:
-    """Whether whole numbers are of more bits than NumPy's."""
-    return str(kind) in ("Int128", "UInt128")
 
 
 def _parse_label(pos_label: str, label: str, kind: Any) -> Any:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -70,12 +71,14 @@ from truecal.reading._classes import (
     refuse_sums,
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Roles
-from truecal.reading._discovery import PathLike, expand, expand_all, is_path
+from truecal.reading._discovery import PathLike, expand, expand_all, find_passed_over, is_path
 from truecal.reading._engines import (
     as_floats,
     collect,
+    encode_values,
     engine_of,
     is_lazy,
+    is_missing,
     language,
     native,
     open_frame,
@@ -95,6 +98,7 @@ FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
 SPAN = ("one", "least", "most", "rows")
 LINES = ("status", "key", "n", "pos", "score_sum", "low", "high")
 CLUSTER_BYTES = 25  # of a row that is in a cluster
+NAMED = 5  # files that a warning names
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
@@ -135,8 +139,6 @@ def read(data: Any, **options: Any) -> Observations | ClassObservations:
     given: DataOptions = resolve(read, options)  # type: ignore[assignment]
     if given["multiclass"] is not None:
         return _read_multiclass(data, given)
-    if given["labels"] is not None:
-        raise ValueError(f"{option('labels')} needs {option('multiclass')}; that is missing.")
     score = given["score"]
     if score is not None and not isinstance(score, str):
         raise TypeError(
@@ -172,7 +174,7 @@ def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
     label, models, baseline = given["label"], as_tuple(given["score"]), given["baseline"]
     observations = _open_tallies(data, label, models, names, periods)
     if observations is None:
-        _check_named(label, given["score"])
+        _check_named(data, label, given["score"])
     if not as_tuple(given["on"]) and isinstance(baseline, str) and baseline in models:
         models = tuple(model for model in models if model != baseline)
         if not models:
@@ -182,15 +184,32 @@ def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
     if label is not None and label in models:
         raise ValueError(f"{option('label')} and {option('score')} must name two columns; both name {label!r}.")
     roles = Roles.of(given, models, names or (), periods)
+    _warn_of_passed_over(data)
     if observations is not None:
         return {observations.score: _check_settings(observations, roles)}
     found = _read_plain(data, roles)
     return read_data(data, roles, _read_query) if found is None else found
 
 
-def _check_named(label: str | None, score: Any) -> None:
-    """Raise an error unless labels and scores are named."""
+def _warn_of_passed_over(data: Any) -> None:
+    """Warn of files in folders that are not read."""
+    files = find_passed_over(data) if is_path(data) else []
+    if files:
+        warnings.warn(f"{name_passed_over(files)} in the folder that is read, but not read.", stacklevel=4)
+
+
+def name_passed_over(files: Sequence[Path]) -> str:
+    """Name files that are not read, the first few, with their verb."""
+    named = ", ".join(repr(str(file)) for file in files[:NAMED])
+    more = f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
+    return f"{named}{more} {'is' if len(files) == 1 else 'are'}"
+
+
+def _check_named(data: Any, label: str | None, score: Any) -> None:
+    """Raise an error unless labels and scores are named; data of no known kind are refused first."""
     if label is None or not score:
+        if not is_path(data):
+            open_frame(data)
         raise TypeError(
             f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {score!r}."
         )
@@ -217,7 +236,8 @@ def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObser
             f"{option('multiclass')} must be left out if observations are read: they have no rows.\n\n"
             "Hint: tallies of the most probable class are judged as such."
         )
-    _check_named(label, scores)
+    _check_named(data, label, scores)
+    _warn_of_passed_over(data)
     known = column_names(data, given["format"])
     found = find_score_columns(scores, known, (str(label), *(names or ())))
     if len(found) < 2:
@@ -342,6 +362,7 @@ def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
 
 def _read_query(query: Query) -> dict[str, Observations]:
     """Read the observations of every model of a query."""
+    query.check_labels()
     roles, bits = query.roles, query.choose_bits()
     if bits is not None and roles.extras.importance_weight is not None:
         raise ValueError(
@@ -760,7 +781,6 @@ class _Model:
         query.check_counts(self.counts, [name])
         dropped = {segment: query.name_reasons(counts, name) for segment, counts in self.invalid.items()}
         parts = self._finish_parts(read)
-        query.check_label(sum(part.positives for part in parts.values()))
         read = self._count_read(read)
         pairs = None
         if self.pairs is not None:
@@ -966,7 +986,6 @@ def _group(query: Query, bits: int | None) -> Observations:
         for segment, own in _split_lines(query.roles, lines, np.flatnonzero(status))
     }
     kept = np.flatnonzero(status == 0)
-    query.check_label(int(lines["pos"][kept].sum()))
     hashes = _hash_lines(lines) if query.roles.clusters else None
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.roles, lines, kept):
@@ -1089,50 +1108,23 @@ def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:
 
 def _find_segments(encoded: Sequence[tuple[list[Any], Ints]], rows: int) -> tuple[list[Segment], AnyArray]:
     """Return the segments in a batch of so many rows, and the number of each row's segment; of each column the distinct
-    values are given, and the number of each row's value."""
-    codes, values = np.zeros(rows, dtype=np.int64), [found for found, _ in encoded]
-    for found, code in encoded:
-        codes = codes * len(found) + code
-    size = int(np.prod([len(found) for found in values]))
-    if size > max(4 * rows, RADIX):
-        present, codes = np.unique(codes, return_inverse=True)
-    else:
-        present = np.flatnonzero(np.bincount(codes, minlength=size))
-        place = np.zeros(size, dtype=np.int64)
-        place[present] = np.arange(len(present))
-        codes = place[codes]
-    keys = []
-    for code in present.tolist():
-        key: list[Any] = []
-        for found in reversed(values):
-            code, at = divmod(code, len(found))  # noqa: PLW2901
-            key.append(found[at])
-        keys.append(tuple(reversed(key)))
-    return keys, codes.astype(np.uint16 if len(present) <= RADIX else np.int64)
+    values are given, and the number of each row's value.
 
-
-def encode_values(series: Any) -> tuple[list[Any], Ints]:
-    """Return the distinct values of a column, None last if it occurs, and the number of each row's value."""
-    pl, engine = language(series), engine_of(series)
-    if engine in ("pandas", "modin", "cudf"):
-        code, distinct = native(series).factorize()
-        values, code = list(distinct), np.asarray(code, dtype=np.int64)
-    elif engine == "pyarrow":
-        encoded = native(series).combine_chunks().dictionary_encode()
-        values, code = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-    elif series.dtype in (pl.String, pl.Categorical, pl.Enum):
-        words = series.cast(pl.String)
-        values = words.drop_nulls().unique().to_list()
-        physical = native(words.cast(pl.Enum(values))).to_physical()
-        code = physical.cast(int).fill_null(-1).to_numpy()
-    else:
-        values = series.drop_nulls().unique().sort().to_list()
-        code = native(series).rank("dense").cast(int).fill_null(0).to_numpy() - 1
-    missing = code < 0
-    if missing.any():
-        code = np.where(missing, len(values), code)
-        values = [*values, None]
-    return values, code
+    Segments are numbered anew after each column, so that no number exceeds rows times values.
+    """
+    codes, keys = np.zeros(rows, dtype=np.int64), [()] if rows else list[Segment]()
+    for values, code in encoded:
+        codes = codes * len(values) + code
+        size = len(keys) * len(values)
+        if size > max(4 * rows, RADIX):
+            present, codes = np.unique(codes, return_inverse=True)
+        else:
+            present = np.flatnonzero(np.bincount(codes, minlength=size))
+            place = np.zeros(size, dtype=np.int64)
+            place[present] = np.arange(len(present))
+            codes = place[codes]
+        keys = [(*keys[at // len(values)], values[at % len(values)]) for at in present.tolist()]
+    return keys, codes.astype(np.uint16 if len(keys) <= RADIX else np.int64)
 
 
 def _normalize(values: list[Any], every: str | None) -> list[Any]:
@@ -1141,11 +1133,6 @@ def _normalize(values: list[Any], every: str | None) -> list[Any]:
     if every is not None:
         plain = {value: known and _find_window(known, every) for value, known in plain.items()}
     return [plain[value] for value in values]
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
 def _find_window(value: Any, every: str) -> date:

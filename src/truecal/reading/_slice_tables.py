@@ -31,9 +31,9 @@ from truecal.data import (
     note_row_counts,
 )
 from truecal.reading._columns import Roles, split_name
-from truecal.reading._engines import language, pick, stream
+from truecal.reading._engines import encode_values, is_missing, language, pick, stream
 from truecal.reading._query import KINDS, Query, column_names, read_data
-from truecal.reading._read import BATCH, Batch, encode_values, is_missing, stream_batches
+from truecal.reading._read import BATCH, Batch, stream_batches
 
 LEVELS = 10  # of a column, besides other values and null
 BINS = 8  # of scores
@@ -76,6 +76,7 @@ def cross(
 
 def _slice_tables(query: Query, pairs: bool) -> Crossed:
     """Add the rows of a query up."""
+    query.check_labels()
     (score,) = query.roles.scores
     query, parts = _open(query)
     clustered = bool(query.roles.clusters)

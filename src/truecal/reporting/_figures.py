@@ -9,8 +9,8 @@ from typing import Any
 from truecal.plot import Scale, make_svg
 from truecal.reporting._page import write_figure
 
-SCALED = ("calibration", "test_reliability", "reliability", "binnings")  # pictures with a probability axis
-TEXT = re.compile("><title>(.*?)</title></path>", re.DOTALL)
+SCALED_PICTURES = ("calibration", "test_reliability", "reliability", "binnings")  # pictures with a probability axis
+HOVER_TEXT = re.compile("><title>(.*?)</title></path>", re.DOTALL)
 OTHER: dict[Scale, Scale] = {"linear": "logit", "logit": "linear"}
 
 
@@ -31,7 +31,7 @@ class Figures:
         texts: bool = True,
     ) -> str:
         """Draw a picture; `label` says what it shows, `caption` how it is read, `both` has it on both axes."""
-        scales = [self.scale, *([OTHER[self.scale]] if both else [])] if kind in SCALED else []
+        scales = [self.scale, *([OTHER[self.scale]] if both else [])] if kind in SCALED_PICTURES else []
         drawn = [make_svg(kind, *found, label=label, texts=texts, scale=scale) for scale in scales]
         drawn = drawn or [make_svg(kind, *found, label=label, texts=texts)]
         inside = drawn[0]
@@ -46,9 +46,9 @@ class Figures:
 
 def _share_texts(first: str, second: str) -> str:
     """The second drawing, with the numbers of texts that the first has, too."""
-    known = {text: i for i, text in enumerate(TEXT.findall(first))}
+    known = {text: i for i, text in enumerate(HOVER_TEXT.findall(first))}
 
     def refer(found: re.Match[str]) -> str:
         return f' data-text="{known[found[1]]}"/>' if found[1] in known else found[0]
 
-    return TEXT.sub(refer, second)
+    return HOVER_TEXT.sub(refer, second)

@@ -17,7 +17,7 @@ from truecal.results import (
 from truecal.verdict import Status
 from truecal.words import BASE_RATES, count_periods, count_segments, label_outcome
 
-MARKS = "Triangles, stars, squares and diamonds are miscalibrated {0}; crosses are inconclusive ones."
+LEGEND = "Triangles, stars, squares and diamonds are miscalibrated {0}; crosses are inconclusive ones."
 INTERVALS = "observed over expected {0} (O/E) with confidence intervals that are simultaneous over all {1}"
 
 
@@ -43,7 +43,7 @@ def write_comparison(table: Comparison, figures: Figures) -> str:
 def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     """How many segments are miscalibrated, the worst as a plot, all as a table; `whose` names the model."""
     text = " ".join(table.sentences())
-    caption = f"Dots are {INTERVALS.format(label_outcome(table.outcome), 'segments')}. {MARKS.format('segments')}"
+    caption = f"Dots are {INTERVALS.format(label_outcome(table.outcome), 'segments')}. {LEGEND.format('segments')}"
     figure = figures.draw("segments", "segments", table, label=f"{text} {count_segments(table)}.", caption=caption)
     what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
     inside = figure + _write_notes(table) + write_view("segments-table", what, table, table.order().tolist())
@@ -61,7 +61,7 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     """What all periods show together, a plot and a table."""
     text = " ".join(table.sentences())
     caption = (
-        f"Above: {INTERVALS.format(label_outcome(table.outcome), 'periods')}. {MARKS.format('periods')} The baseline "
+        f"Above: {INTERVALS.format(label_outcome(table.outcome), 'periods')}. {LEGEND.format('periods')} The baseline "
         f"is shaded. Below: the {BASE_RATES[table.outcome]} beside the mean prediction; diamonds differ from the "
         "baseline."
     )

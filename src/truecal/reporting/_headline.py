@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from truecal import words
 from truecal._text import escape_html as escape
-from truecal._text import lower_first, plural, prose_html
+from truecal._text import format_percent, lower_first, plural, prose_html
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
-from truecal.reporting._page import TONES, Column, is_text, write_badge, write_table
-from truecal.results import ClassResults, ModelTable, Result, format_share
+from truecal.reporting._page import TONES, PageColumn, is_text, write_badge, write_table
+from truecal.results import ClassResults, ModelTable, Result
 from truecal.verdict import Status
 
 NUMBERS = ("rejected", "null_mean", "ratio_ci")  # columns of models that small screens name beside their cells
@@ -88,7 +88,7 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
     cells["model"] = [f'<a href="#model-{numbers[name]}">{escape(name)}</a>' for name in table.model]
     cells["status"] = ["" if status is None else write_badge(status) for status in table.status]
     columns = [
-        Column(
+        PageColumn(
             table.heading(name),
             texts,
             text=is_text(table, name),
@@ -98,15 +98,15 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
         for name, texts in cells.items()
     ]
     thumbnails = [make_thumbnail(result, result.summary, scale) for result in table.results.values()]
-    columns.append(Column("", thumbnails, html=True))
+    columns.append(PageColumn("", thumbnails, html=True))
     text = "The plots show observed against predicted along the scores; above the line, more positives were observed."
     if not compared:
         text = f"`--compare`, or `compare` in Python, tests whether two models differ. {text}"
     return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{prose_html(text)}</p>'
 
 
-def describe_source(result: Result, source: str | None) -> str:
+def write_source(result: Result, source: str | None) -> str:
     """Where the numbers come from, in a line."""
-    positives = f"{format_share(result.prevalence)} {result.outcome}"
+    positives = f"{format_percent(result.prevalence)} {result.outcome}"
     region = "" if result.region is None else f" ({words.describe_region(result.region)})"
     return " \N{MIDDLE DOT} ".join(filter(None, [source, f"{plural(result.n, 'row')}{region}", positives]))

@@ -26,7 +26,7 @@ TONES: dict[Status, str] = {Status.MISCALIBRATED: "bad", Status.INCONCLUSIVE: "u
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PageColumn:
     """A column of a table: its heading and its cells.
 
     Cells may be text, which is aligned and sorted as such, or `html`; `tones` are their classes. Those that are `named`
@@ -67,7 +67,7 @@ def write_figure(number: str, inside: str, caption: str = "") -> str:
     return f'<figure id="{number}">{inside}{below}</figure>'
 
 
-def write_table(number: str, caption: str, columns: Sequence[Column], csv: str = "", *, sorts: bool = False) -> str:
+def write_table(number: str, caption: str, columns: Sequence[PageColumn], csv: str = "", *, sorts: bool = False) -> str:
     """A table, with its rows as a file where there is one; one that `sorts` does so by its headings."""
     heads = "".join(
         f'<th scope="col"{" class=text" * column.text}>'
@@ -96,7 +96,7 @@ def write_view(
     """The shown columns of a table, or those named; all rows or these. Its file has every column."""
     cells = table.shown_cells(rows) if names is None else table.cells(names, rows)
     columns = [
-        Column(table.heading(name), texts, text=is_text(table, name)) for name, texts in cells.items() if any(texts)
+        PageColumn(table.heading(name), texts, text=is_text(table, name)) for name, texts in cells.items() if any(texts)
     ]
     return write_table(number, caption, columns, table.to_csv() if file else "", sorts=True)
 
@@ -107,7 +107,7 @@ def is_text(table: Table, name: str) -> bool:
     return unit in LEFT and unit != "span"
 
 
-def _write_cell(column: Column, row: int) -> str:
+def _write_cell(column: PageColumn, row: int) -> str:
     classes = " ".join(filter(None, ["text" * column.text, column.tones[row] if column.tones else ""]))
     look = f' class="{classes}"' if classes else ""
     look += f' data-head="{escape(column.head)}"' if column.named else ""

@@ -6,7 +6,7 @@ from truecal import words
 from truecal._text import escape_html as escape
 from truecal._text import prose_html
 from truecal.reporting._figures import Figures
-from truecal.reporting._page import Column, write_table, write_view
+from truecal.reporting._page import PageColumn, write_table, write_view
 from truecal.results import Recalibration
 
 
@@ -51,5 +51,5 @@ def _list_parameters(recalibration: Recalibration) -> str:
         lines["slope of -log(1 - p)"] = repr(one.high)
     score = recalibration.score
     lines["SQL"] = recalibration.to_sql(score if score and score.isidentifier() else "p")
-    columns = [Column("parameter", list(lines), text=True), Column("value", list(lines.values()), text=True)]
+    columns = [PageColumn("parameter", list(lines), text=True), PageColumn("value", list(lines.values()), text=True)]
     return write_table("recalibration-map", "Calibration map", columns)

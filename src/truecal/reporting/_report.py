@@ -7,14 +7,15 @@ import platform
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from truecal import __version__, words
 from truecal._atomic import write_text
 from truecal._errors import option
+from truecal._options import ReportOptions, declare, resolve
 from truecal._text import escape_html as escape
 from truecal._text import plural, prose_html
-from truecal.plot import Scale, check_models, choose_scale, get_table
+from truecal.plot import check_models, choose_scale, get_table
 from truecal.reporting._figures import Figures
 from truecal.reporting._groups import (
     write_classes,
@@ -23,12 +24,13 @@ from truecal.reporting._groups import (
     write_segments,
     write_slices,
 )
-from truecal.reporting._headline import describe_source, write_headline, write_strip
-from truecal.reporting._page import Column, write_fold, write_glossary, write_page, write_table
+from truecal.reporting._headline import write_headline, write_source, write_strip
+from truecal.reporting._page import PageColumn, write_fold, write_glossary, write_page, write_table
 from truecal.reporting._recalibration import write_recalibration
 from truecal.reporting._sections import write_bins, write_diagrams, write_metrics, write_sure, write_where
 from truecal.results import (
     ClassResults,
+    ClassTable,
     Comparison,
     DriftTable,
     GroupTable,
@@ -39,50 +41,33 @@ from truecal.results import (
 from truecal.words import advise_on_drift, describe_alarms, label_outcome, summarize_models
 
 FULL = 3  # models up to which each has all diagrams and bins
-LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
+OMITTED = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
 SENTENCES = ("labels", "notes")  # settings that are told in words
+PARTS: dict[str, type] = {  # what a report has besides results
+    "segments": GroupTable,
+    "slices": SliceTable,
+    "drift": DriftTable,
+    "recalibration": Recalibration,
+    "comparison": Comparison,
+}
 FOLDED = ("all-metrics", "settings", "glossary")
 
 
+@declare(first=(ReportOptions,))
 def report(
     results: Result | ClassResults | Mapping[str, Result],
     path: str | os.PathLike[str],
-    *,
-    title: str = "Calibration report",
-    metric: str | None = None,
-    scale: Scale | None = None,
-    segments: GroupTable | None = None,
-    slices: SliceTable | None = None,
-    drift: DriftTable | None = None,
-    recalibration: Recalibration | None = None,
-    comparison: Comparison | None = None,
-    settings: Mapping[str, Any] | None = None,
+    **options: Unpack[ReportOptions],
 ) -> Path:
     """Write results as one HTML file that needs nothing else, and return its path.
 
     Parameters
     ----------
-    results
+    results : Result, ClassResults or mapping
         A result, results by the names of their models, or those of a model of several classes: the most probable
         class as a model's result, and a table of all classes.
-    path
+    path : path
         The file to write; an existing one is replaced when the new one is complete.
-    metric : str, optional
-        Whose bins are listed, and drawn among the other diagrams: by default those of the first metric, and of TCE.
-    scale : "linear" or "logit", optional
-        Of the probability axes at first; the page has a switch. Chosen as in `plot.calibration` by default.
-    segments : GroupTable, optional
-        What was found by segment for the first of `results`, as a table, worst first, and a picture.
-    slices : SliceTable, optional
-        What `slices` found for the first of `results`, as a table.
-    drift : DriftTable, optional
-        What `drift` found for the first of `results`, as a table and a plot of the periods.
-    recalibration : Recalibration, optional
-        What `recalibrate` returned for the first of `results`: the calibration map and its held-out validation.
-    comparison : Comparison, optional
-        What `compare` found of two models: which is better, as a table and a picture.
-    settings : mapping, optional
-        More lines on how the numbers were made, such as {"data": "preds.csv"}, which also stands at the top.
 
     Examples
     --------
@@ -91,30 +76,19 @@ def report(
     >>> truecal.report({"my model": result}, "report.html").name
     'report.html'
     """
+    options = resolve(report, options)
+    _check_parts(options)
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option('path')} of a report must end in .html; it is {os.fspath(path)!r}.")
-    named = _name_results(results)
+    named, metric, title, settings = _name_results(results), options["metric"], options["title"], options["settings"]
     for result in named.values():
         get_table(result, metric)
-    logit = choose_scale(named.values(), metric, scale)
+    logit = choose_scale(named.values(), metric, options["scale"])
     figures = Figures("logit" if logit else "linear")
     whole = results if isinstance(results, ClassResults) else None
-    classes = None if whole is None else whole.table
-    alarms, advice = describe_alarms(classes, segments, slices, drift), advise_on_drift(drift)
-    whose = f" of {next(iter(named))}" if len(named) > 1 else ""
-    groups: dict[str, str] = {}
-    if comparison is not None:
-        groups["compared"] = write_comparison(comparison, figures)
-    if classes is not None:
-        groups["by-class"] = write_classes(classes)
-    if segments is not None:
-        groups["by-segment"] = write_segments(segments, figures, whose)
-    if slices is not None:
-        groups["by-slice"] = write_slices(slices, whose)
-    if drift is not None:
-        groups["by-period"] = write_drift(drift, figures, whose)
-    if recalibration is not None:
-        groups["recalibration"] = write_recalibration(recalibration, figures, whose)
+    classes, drift = None if whole is None else whole.table, options["drift"]
+    alarms, advice = describe_alarms(classes, options["segments"], options["slices"], drift), advise_on_drift(drift)
+    groups = _write_groups(classes, options, figures, f" of {next(iter(named))}" if len(named) > 1 else "")
     body = [
         _write_top(named, title, settings or {}),
         *(
@@ -129,6 +103,32 @@ def report(
     return write_text(path, write_page(title, "\n".join(body)))
 
 
+def _check_parts(options: ReportOptions) -> None:
+    """Raise an error unless tables are of the functions that they are called after."""
+    for name, kind in PARTS.items():
+        given = options[name]  # type: ignore[literal-required]
+        if given is not None and not isinstance(given, kind):
+            raise TypeError(f"{option(name)} of a report must be a `{kind.__name__}`; it is {type(given).__name__}.")
+
+
+def _write_groups(classes: ClassTable | None, options: ReportOptions, figures: Figures, whose: str) -> dict[str, str]:
+    """The sections on tables besides results, by their anchors; `whose` names the first of several models."""
+    groups: dict[str, str] = {}
+    if options["comparison"] is not None:
+        groups["compared"] = write_comparison(options["comparison"], figures)
+    if classes is not None:
+        groups["by-class"] = write_classes(classes)
+    if options["segments"] is not None:
+        groups["by-segment"] = write_segments(options["segments"], figures, whose)
+    if options["slices"] is not None:
+        groups["by-slice"] = write_slices(options["slices"], whose)
+    if options["drift"] is not None:
+        groups["by-period"] = write_drift(options["drift"], figures, whose)
+    if options["recalibration"] is not None:
+        groups["recalibration"] = write_recalibration(options["recalibration"], figures, whose)
+    return groups
+
+
 def _name_results(results: Result | ClassResults | Mapping[str, Result]) -> dict[str, Result]:
     if isinstance(results, Result):
         return {"model": results}
@@ -141,7 +141,7 @@ def _write_top(named: Mapping[str, Result], title: str, settings: Mapping[str, A
     """The title, whose data these are, how many, and when."""
     source = None if settings.get("data") is None else str(settings["data"])
     first, *others = named.values()
-    about = describe_source(first, source) if not others else " \N{MIDDLE DOT} ".join(filter(None, [source]))
+    about = write_source(first, source) if not others else " \N{MIDDLE DOT} ".join(filter(None, [source]))
     name = f"{next(iter(named))} \N{MIDDLE DOT} " if not others and next(iter(named)) != "model" else ""
     now = datetime.now(UTC)
     today = f"{now.day} {now:%b %Y}"
@@ -194,10 +194,10 @@ def _write_models(
     ]
     full = len(named) <= FULL
     for i, (name, result) in enumerate(named.items(), 1):
-        diagrams = write_diagrams(i, name, result, metric, figures) if full else f"<p>{LEFT_OUT}</p>"
+        diagrams = write_diagrams(i, name, result, metric, figures) if full else f"<p>{OMITTED}</p>"
         parts.append(
             f'<section id="model-{i}" class="model"><p class="top">{escape(name)} \N{MIDDLE DOT} '
-            f"{escape(describe_source(result, None))}</p>"
+            f"{escape(write_source(result, None))}</p>"
             f"{write_headline(result, [], 2, advice=advice if i == 1 else None)}"
             f"{write_where(i, name, result, figures)}"
             f"<details><summary>How sure</summary>{write_sure(i, result)}</details>"
@@ -231,13 +231,15 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
     """What a regulator asks for: where rows went, every option, seeds and draws, versions and the time."""
     row_counts = [result.row_counts.without_zero_counts for result in named.values()]
     columns = [
-        Column("model", list(named), text=True),
-        Column("rows read", [f"{each.read:,}" for each in row_counts]),
-        Column("dropped", [f"{each.n_dropped:,}" for each in row_counts]),
-        Column("why", [prose_html(words.describe_reasons(each.dropped)) for each in row_counts], text=True, html=True),
-        Column("out of scope", [f"{each.out_of_scope:,}" for each in row_counts]),
-        Column("evaluated", [f"{each.evaluated:,}" for each in row_counts]),
-        Column(
+        PageColumn("model", list(named), text=True),
+        PageColumn("rows read", [f"{each.read:,}" for each in row_counts]),
+        PageColumn("dropped", [f"{each.n_dropped:,}" for each in row_counts]),
+        PageColumn(
+            "why", [prose_html(words.describe_reasons(each.dropped)) for each in row_counts], text=True, html=True
+        ),
+        PageColumn("out of scope", [f"{each.out_of_scope:,}" for each in row_counts]),
+        PageColumn("evaluated", [f"{each.evaluated:,}" for each in row_counts]),
+        PageColumn(
             label_outcome(next(iter(named.values())).outcome), [f"{result.positives:,}" for result in named.values()]
         ),
     ]
@@ -254,7 +256,7 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     lines["written"] = f"{written}, by truecal {__version__} and Python {platform.python_version()}"
     told = [(prose_html if key in SENTENCES else escape)(value) for key, value in lines.items()]
-    options = [Column("setting", list(lines), text=True), Column("value", told, text=True, html=True)]
+    options = [PageColumn("setting", list(lines), text=True), PageColumn("value", told, text=True, html=True)]
     return rows + write_table("options", "Every setting", options)
 
 

@@ -10,12 +10,12 @@ from truecal._text import plural, prose_html
 from truecal.metrics import Direction, Quantile, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
-from truecal.reporting._page import Column, write_table, write_view
+from truecal.reporting._page import PageColumn, write_table, write_view
 from truecal.results import BinTable, ComponentTable, MetricTable, Result
 from truecal.verdict import Verdict
 
 ARROWS = {Direction.UNDER: "\N{BLACK UP-POINTING TRIANGLE}", Direction.OVER: "\N{BLACK DOWN-POINTING TRIANGLE}"}
-TONES = {Direction.UNDER: "low", Direction.OVER: "high"}
+DIRECTION_TONES = {Direction.UNDER: "low", Direction.OVER: "high"}
 
 
 def write_where(number: int, name: str, result: Result, figures: Figures) -> str:
@@ -37,14 +37,14 @@ def _write_bands(number: int, name: str, result: Result) -> str:
     if result.verdict is None or not result.verdict.bands:
         return ""
     table = result.bands
-    tones = ["" if way is None else TONES[way] for way in table.direction]
+    tones = ["" if way is None else DIRECTION_TONES[way] for way in table.direction]
     cells = table.cells(["band", "n", "predicted", "observed"])
-    columns = [Column(table.heading(key), texts, text=key == "band") for key, texts in cells.items()]
+    columns = [PageColumn(table.heading(key), texts, text=key == "band") for key, texts in cells.items()]
     ratios = [
         f"{escape(over)}{_write_arrow(way)}<small>{escape(span)}</small>"
         for over, span, way in zip(table.over, table.interval, table.direction, strict=True)
     ]
-    columns.append(Column(f"O/E ({table.heading('interval').rstrip('*')})", ratios, html=True, tones=tones))
+    columns.append(PageColumn(f"O/E ({table.heading('interval').rstrip('*')})", ratios, html=True, tones=tones))
     within = "" if result.tolerance is None else " beyond the tolerance"
     signs = ", ".join(f"{ARROWS[way]} {way}" for way in ARROWS if way in table.direction)
     text = f"{f'{signs}; w' if signs else 'W'}ithout a sign: no miscalibration shown{within}."

@@ -33,6 +33,8 @@ from truecal.results._monitor import MonitorTable as MonitorTable
 from truecal.results._monitor import PendingPeriod as PendingPeriod
 from truecal.results._monitor import Series as Series
 from truecal.results._monitor import order_series as order_series
+from truecal.results._monitor_checks import ALL_ROWS_SHARE as ALL_ROWS_SHARE
+from truecal.results._monitor_checks import share_of_segment as share_of_segment
 from truecal.results._recalibration import EffectTable as EffectTable
 from truecal.results._recalibration import ErrorChange as ErrorChange
 from truecal.results._recalibration import OffsetTable as OffsetTable
@@ -52,8 +54,8 @@ from truecal.results._shapes import RankIndex as RankIndex
 from truecal.results._shapes import Rejected as Rejected
 from truecal.results._shapes import Scores as Scores
 from truecal.results._shapes import Shape as Shape
+from truecal.results._shapes import bounded_log_odds as bounded_log_odds
 from truecal.results._shapes import from_decades as from_decades
-from truecal.results._shapes import log_odds as log_odds
 from truecal.results._shapes import space_evenly as space_evenly
 from truecal.results._slices import SliceTable as SliceTable
 from truecal.results._table import FRAMES as FRAMES
@@ -62,6 +64,6 @@ from truecal.results._table import STATUS_STYLES as STATUS_STYLES
 from truecal.results._table import Column as Column
 from truecal.results._table import Table as Table
 from truecal.results._table import column as column
-from truecal.results._table import format_share as format_share
+from truecal.results._table import float_column as float_column
 from truecal.results._table import register_table as register_table
 from truecal.results._table import write_csv as write_csv

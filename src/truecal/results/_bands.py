@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,11 +10,11 @@ import numpy as np
 
 from truecal.data import Floats, Ints
 from truecal.metrics import Direction
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._table import Column, Table, column, float_column, register_table
 from truecal.verdict import Verdict
 
 BAR = 15  # characters of a bar
-SCALES = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)  # the largest O/E of a bar
+BAR_LIMITS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)  # the largest O/E of a bar
 
 
 @register_table
@@ -64,21 +63,17 @@ class BandTable(Table):
     def of(cls, verdict: Verdict) -> BandTable:
         """Make the table of a verdict's score bands."""
         bands = verdict.bands
-
-        def floats(values: Sequence[float]) -> Floats:
-            return np.array(values, dtype=np.float64)
-
         return cls(
-            low=floats([band.low for band in bands]),
-            high=floats([band.high for band in bands]),
+            low=float_column(band.low for band in bands),
+            high=float_column(band.high for band in bands),
             n=np.array([band.rows for band in bands], dtype=np.int64),
-            positives=floats([band.observed for band in bands]),
-            expected=floats([band.expected for band in bands]),
-            predicted=floats([band.shares[0] for band in bands]),
-            observed=floats([band.shares[1] for band in bands]),
-            ratio=floats([band.ratio for band in bands]),
-            ratio_low=floats([band.odds_ratio.ratio_low for band in bands]),
-            ratio_high=floats([band.odds_ratio.ratio_high for band in bands]),
+            positives=float_column(band.observed for band in bands),
+            expected=float_column(band.expected for band in bands),
+            predicted=float_column(band.shares[0] for band in bands),
+            observed=float_column(band.shares[1] for band in bands),
+            ratio=float_column(band.ratio for band in bands),
+            ratio_low=float_column(band.odds_ratio.ratio_low for band in bands),
+            ratio_high=float_column(band.odds_ratio.ratio_high for band in bands),
             direction=tuple(band.direction for band in bands),
             verdict=verdict,
         )
@@ -128,7 +123,7 @@ class BandTable(Table):
             (reach(ratio), min(reach(low) or math.inf, reach(high) or math.inf)) for ratio, low, high in self._spans()
         ]
         most = max((max(span) for span in known if math.isfinite(span[1])), default=0.0)
-        return next((scale for scale in SCALES if math.log(scale) >= 1.1 * most), SCALES[-1])
+        return next((scale for scale in BAR_LIMITS if math.log(scale) >= 1.1 * most), BAR_LIMITS[-1])
 
     def _name_omitted(self, name: str) -> str:
         return "O/E bar" if name == "bar" else ""  # its heading is a scale
@@ -143,6 +138,11 @@ class BandTable(Table):
             limit, half = self._limit(), BAR // 2
             return f"{f'{1 / limit:.2g}':<{half}}|{f'{limit:g}':>{half}}"
         return Table.heading(self, name)
+
+    def _footnotes(self) -> tuple[str, ...]:
+        from truecal import words
+
+        return words.explain_band_intervals(self)
 
     def _style(self, name: str, row: int) -> str:
         return "red" if name in ("bar", "direction") and self.direction[row] else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any, ClassVar
@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import prose_html
+from truecal._text import format_count, prose_html
 from truecal.data import Floats, Ints
 from truecal.metrics import LTCE, Direction, adjust_p_values
 from truecal.results._directions import find_directions
 from truecal.results._groups import DIRECTION, SLOPE_DIRECTION
 from truecal.results._json import JsonMixin, register
-from truecal.results._ratios import RATIO_CI, RatioTable, format_count
+from truecal.results._ratios import RATIO_CI, RatioTable
 from truecal.results._result import Result
-from truecal.results._table import STATUS_STYLES, Column, column, register_table
+from truecal.results._table import STATUS_STYLES, Column, column, float_column, register_table, show_first
 from truecal.verdict import Status, Verdict
 
 
@@ -82,21 +82,17 @@ class ClassTable(RatioTable):
     @classmethod
     def of(cls, labels: Sequence[Any], predicted: Ints, verdicts: Sequence[Verdict]) -> ClassTable:
         """Make the table of the verdicts on all classes, and of how often each is the most probable."""
-
-        def floats(values: Iterator[float]) -> Floats:
-            return np.fromiter(values, np.float64, len(verdicts))
-
-        p_value = floats(found.p_value for found in verdicts)
+        p_value = float_column(found.p_value for found in verdicts)
         return cls(
             label=tuple(labels),
             predicted=predicted,
             observed=np.array([found.observed for found in verdicts], dtype=np.int64),
-            expected=floats(found.expected for found in verdicts),
-            ratio=floats(found.ratio for found in verdicts),
-            ratio_low=floats(found.interval[0] for found in verdicts),
-            ratio_high=floats(found.interval[1] for found in verdicts),
+            expected=float_column(found.expected for found in verdicts),
+            ratio=float_column(found.ratio for found in verdicts),
+            ratio_low=float_column(found.interval[0] for found in verdicts),
+            ratio_high=float_column(found.interval[1] for found in verdicts),
             slope_direction=tuple(found.slope_direction for found in verdicts),
-            value=floats(found.local.value for found in verdicts),
+            value=float_column(found.local.value for found in verdicts),
             unadjusted_status=tuple(found.status for found in verdicts),
             p_value=p_value,
             p_adjusted=adjust_p_values(p_value, "holm"),
@@ -129,8 +125,7 @@ class ClassTable(RatioTable):
         return np.argsort(self.p_value, kind="stable")
 
     def _rows_shown(self) -> list[int]:
-        worst: list[int] = self.order()[: self._most].tolist()
-        return worst if len(self) <= self._most else [*worst, -1]
+        return show_first(self.order(), self._most)
 
     @property
     def summary(self) -> str:

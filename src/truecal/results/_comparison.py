@@ -14,7 +14,7 @@ from truecal._text import printable, prose_html
 from truecal.data import Floats, Ints, Note, RowCounts
 from truecal.inference import Difference
 from truecal.metrics import Measure
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._table import Column, Table, column, float_column, register_table
 from truecal.verdict import Status
 
 
@@ -100,20 +100,16 @@ class Comparison(Table):
         row_counts: RowCounts | None = None,
     ) -> Comparison:
         """Make the table of differences, given by the names of their metrics."""
-        found = list(differences.values())
-
-        def floats(name: str) -> Floats:
-            return np.array([getattr(each, name) for each in found], dtype=np.float64)
-
+        pairs = list(differences.values())
         return cls(
             metric=tuple(differences),
-            first=floats("first"),
-            second=floats("second"),
-            difference=floats("difference"),
-            low=floats("low"),
-            high=floats("high"),
-            confidence=floats("confidence"),
-            resamples=np.array([each.resamples for each in found], dtype=np.int64),
+            first=float_column(pair.first for pair in pairs),
+            second=float_column(pair.second for pair in pairs),
+            difference=float_column(pair.difference for pair in pairs),
+            low=float_column(pair.low for pair in pairs),
+            high=float_column(pair.high for pair in pairs),
+            confidence=float_column(pair.confidence for pair in pairs),
+            resamples=np.array([pair.resamples for pair in pairs], dtype=np.int64),
             metrics={name: metrics[name] for name in differences},
             models=models,
             statuses=statuses,

@@ -17,7 +17,7 @@ from truecal.metrics import Isotonic, Partition
 from truecal.results._json import JsonMixin, register
 from truecal.results._shapes import RankIndex, space_evenly
 
-POINTS = 60  # evenly by rows, as many evenly on each scale
+CURVE_POINTS = 60  # evenly by rows, as many evenly on each scale
 ENDS = (0.025, 0.975)
 MOST, BITS = 20_000, 10  # scores that labels are drawn for; more are put into cells of so many significant bits
 
@@ -68,9 +68,9 @@ class Curve(JsonMixin):
 def _choose_places(data: RankIndex) -> Ints:
     """The first entries of scores that are spread evenly over rows, over scores and over log-odds."""
     last = len(data) - 1
-    rows = data.entry(np.linspace(0, data.data.n_rows - 1, POINTS).astype(np.int64))
+    rows = data.entry(np.linspace(0, data.data.n_rows - 1, CURVE_POINTS).astype(np.int64))
     low, high = data.score(np.array([0, last])).tolist()
-    scales = [data.find(space_evenly(low, high, POINTS, logit)) for logit in (False, True)]
+    scales = [data.find(space_evenly(low, high, CURVE_POINTS, logit)) for logit in (False, True)]
     chosen = data.score(find_distinct(np.clip(np.concatenate([rows, *scales]), 0, last)))
     return np.clip(data.find(find_distinct(chosen)), 0, last)
 

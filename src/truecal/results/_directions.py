@@ -12,10 +12,10 @@ from truecal.metrics import Direction, find_direction
 def find_directions(
     miscalibrated: Bools, ratio: Floats, low: Floats, high: Floats, slope: Sequence[Direction | None]
 ) -> list[Direction | None]:
-    """The direction of each miscalibrated row, by its total, else by its slope, else mixed; None for the others."""
+    """The direction of each miscalibrated row, by its total, else by its slope, else unclear; None for the others."""
     rows = zip(miscalibrated.tolist(), ratio.tolist(), low.tolist(), high.tolist(), slope, strict=True)
     return [
-        (_find_total(value, start, end) or turned or Direction.MIXED) if off else None
+        (_find_total(value, start, end) or turned or Direction.UNCLEAR) if off else None
         for off, value, start, end, turned in rows
     ]
 

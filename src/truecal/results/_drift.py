@@ -259,6 +259,11 @@ class DriftTable(VerdictTable):
 
         return words.summarize_drift(self)
 
+    def _footnotes(self) -> tuple[str, ...]:
+        from truecal import words
+
+        return words.explain_intervals(self, "period")
+
     def sentences(self) -> tuple[str, ...]:
         """What all periods show together and why, then how many are miscalibrated individually."""
         from truecal import words

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from truecal._text import printable
+from truecal._text import format_count, printable
 from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Note, Outcome, RowCounts, Sampling
 from truecal.metrics import LTCE, Adjustment, Direction, Measure, Tolerance, adjust_p_values
 from truecal.results._directions import find_directions
-from truecal.results._ratios import RATIO_CI, RatioTable, format_count
-from truecal.results._table import STATUS_STYLES, Column, Table, column, register_table
+from truecal.results._ratios import RATIO_CI, RatioTable
+from truecal.results._table import (
+    STATUS_STYLES,
+    Column,
+    Table,
+    column,
+    float_column,
+    name_segments,
+    register_table,
+    show_first,
+)
 from truecal.verdict import FACTOR, Status, Verdict
 
 ADJUSTED: dict[Adjustment, str] = {"holm": "p (Holm)", "bh": "p (BH)", None: "p"}
@@ -29,7 +38,7 @@ DIRECTION = Column(
     "code",
     "direction",
     'Of a miscalibrated row: "under-predicts" or "over-predicts" if the interval of O/E shows it, else the slope '
-    'direction, or "mixed".',
+    'direction, or "unclear".',
 )
 STATUS = Column(
     "status",
@@ -198,25 +207,21 @@ class VerdictTable(RatioTable):
 
 def verdict_columns(verdicts: Sequence[Verdict], adjust: Adjustment) -> dict[str, Any]:
     """Return the columns that verdicts fill."""
-
-    def floats(values: Iterable[float]) -> Floats:
-        return np.fromiter(values, np.float64, len(verdicts))
-
-    p_value = floats(found.p_value for found in verdicts)
+    p_value = float_column(found.p_value for found in verdicts)
     return {
         "n": np.array([found.n for found in verdicts], dtype=np.int64),
-        "observed": floats(found.observed for found in verdicts),
-        "expected": floats(found.expected for found in verdicts),
-        "ratio": floats(found.ratio for found in verdicts),
-        "ratio_low": floats(found.interval[0] for found in verdicts),
-        "ratio_high": floats(found.interval[1] for found in verdicts),
+        "observed": float_column(found.observed for found in verdicts),
+        "expected": float_column(found.expected for found in verdicts),
+        "ratio": float_column(found.ratio for found in verdicts),
+        "ratio_low": float_column(found.interval[0] for found in verdicts),
+        "ratio_high": float_column(found.interval[1] for found in verdicts),
         "p_value": p_value,
         "p_adjusted": adjust_p_values(p_value, adjust),
-        "detectable": floats(found.detectable for found in verdicts),
-        "total_p": floats(found.tests.get("total", math.nan) for found in verdicts),
-        "cox_p": floats(found.tests.get("cox", math.nan) for found in verdicts),
+        "detectable": float_column(found.detectable for found in verdicts),
+        "total_p": float_column(found.tests.get("total", math.nan) for found in verdicts),
+        "cox_p": float_column(found.tests.get("cox", math.nan) for found in verdicts),
         "slope_direction": tuple(found.slope_direction for found in verdicts),
-        "design_effect": floats(found.design_effect for found in verdicts),
+        "design_effect": float_column(found.design_effect for found in verdicts),
     }
 
 
@@ -257,7 +262,7 @@ class GroupTable(VerdictTable):
         """The segments as text: "country=de, kind=card"."""
         if not self.by:
             return self._key_cells()
-        return [", ".join(f"{c}={v}" for c, v in zip(self.by, key, strict=True)) for key in self.segment]
+        return name_segments(self.by, self.segment)
 
     def _key_cells(self) -> list[str]:
         """The values alone: the heading has the columns."""
@@ -280,9 +285,13 @@ class GroupTable(VerdictTable):
         parts = zip(self.by, zip(*keys, strict=True), strict=True)
         return {f"segment_{name}" if name in found else name: list(part) for name, part in parts} | found
 
+    def _footnotes(self) -> tuple[str, ...]:
+        from truecal import words
+
+        return words.explain_intervals(self, "segment")
+
     def _rows_shown(self) -> list[int]:
-        worst: list[int] = self.order()[: self._most].tolist()
-        return worst if len(self) <= self._most else [*worst, -1]
+        return show_first(self.order(), self._most)
 
     @property
     def summary(self) -> str:

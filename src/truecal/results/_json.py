@@ -12,21 +12,25 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truecal import __version__, data, inference, metrics, verdict
+from truecal._text import shorten
 
 FORMAT = 3  # one number for all files of version 0.2.0; src/truecal/schema.json describes it
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 PARTS: dict[str, type] = {}  # the registered classes by name
 # those of the packages below, each registered when it is first written or read
 OWN: dict[Any, str] = {
@@ -50,6 +54,9 @@ HELD = {
 HINTS: dict[type, dict[str, Any]] = {}  # cache of the declared types of fields
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 MICROSECOND = timedelta(microseconds=1)
+DEEPEST = 50  # levels of JSON: results have about ten
+LARGEST = 2**128  # whole number, such as a seed
+STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def _write_float(value: float) -> float | str | None:
@@ -63,15 +70,17 @@ def _read_float(raw: Any) -> float:
 
 
 # types that JSON lacks, for fields that may hold anything
-PLAIN: dict[type, tuple[Any, Any]] = {
+PLAIN_TYPES: dict[type, tuple[Any, Any]] = {
     datetime: (datetime.isoformat, datetime.fromisoformat),
     date: (date.isoformat, date.fromisoformat),
     time: (time.isoformat, time.fromisoformat),
-    timedelta: (lambda span: span // MICROSECOND, lambda count: count * MICROSECOND),
+    timedelta: (lambda span: span // MICROSECOND, lambda count: _decode_scalar(count, int) * MICROSECOND),
     Decimal: (str, Decimal),
     bytes: (bytes.hex, bytes.fromhex),
-    float: (_write_float, _read_float),
+    float: (_write_float, lambda raw: _decode_scalar(raw, float)),
 }
+READERS: dict[Any, Any] = {kind.__name__: read for kind, (_, read) in PLAIN_TYPES.items()}
+SCALARS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 T = TypeVar("T", bound=type)
 R = TypeVar("R")
 
@@ -163,6 +172,11 @@ class WrongKind(ValueError):
 def to_json(value: Any) -> str:
     """Return a result, or a mapping of names to results, as JSON.
 
+    Parameters
+    ----------
+    value : result or mapping
+        What is written.
+
     Examples
     --------
     >>> import truecal
@@ -187,7 +201,14 @@ def envelope(kind: str) -> dict[str, dict[str, Any]]:
 
 
 def from_json(text: str, kind: str | None = None) -> Any:
-    """Read what `to_json` wrote; `kind` is the name of the required type.
+    """Read what `to_json` wrote.
+
+    Parameters
+    ----------
+    text : str
+        The JSON.
+    kind : str, optional
+        The name of the required type, such as "Result".
 
     Examples
     --------
@@ -199,10 +220,12 @@ def from_json(text: str, kind: str | None = None) -> Any:
     """
     wanted = kind or "result"
     try:
-        raw = json.loads(text)
+        raw = parse_json(text)
         head = raw.pop("truecal")
-        found, version = head["type"], head["format"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        found, version = decode(head["type"], str), head["format"]
+    except Misfit as error:
+        raise ValueError(f"`text` must be the JSON of a truecal {wanted}; {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"`text` must be the JSON of a truecal {wanted}; it is not.") from error
     if version != FORMAT:
         raise ValueError(
@@ -213,12 +236,45 @@ def from_json(text: str, kind: str | None = None) -> Any:
         raise WrongKind(kind, found)
     try:
         if found == "dict":
-            return {name: decode(part) for name, part in raw["items"].items()}
+            return _decode_dict(raw.get("items"), str, Any)
         return decode({"type": found, **raw})
-    except KeyError as error:
-        raise ValueError(f"`text` must be a whole truecal {found}; {error} is missing.") from error
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError) as error:
-        raise ValueError(f"`text` must be a truecal {found} as it was written; a part of it is not.") from error
+    except Misfit as error:
+        raise ValueError(f"`text` must be a truecal {found} as it was written; it is not: {error}") from error
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON, in which no key of an object may be given twice, numbers are finite, and nesting is limited.
+
+    Examples
+    --------
+    >>> parse_json('{"a": [1, null]}')
+    {'a': [1, None]}
+    """
+    if _measure_depth(text) > DEEPEST:
+        raise Misfit(f"must be nested at most {DEEPEST} levels deep; it is nested more deeply.")
+    return json.loads(text, object_pairs_hook=_make_object, parse_constant=_refuse_constant)
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values; programs differ in which of two values of a key they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for i, name in enumerate(names) if name in names[:i])
+        raise Misfit("must be given once; it is given twice.", again)
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise Misfit(f"must hold finite numbers; it holds {name}.")
+
+
+def _measure_depth(text: str) -> int:
+    """Return how deep lists and objects are nested, without parsing them."""
+    brackets = STRINGS.sub("", text).encode("utf-8", "replace").translate(None, NO_BRACKETS)
+    codes = np.frombuffer(brackets, np.uint8)
+    steps = np.where((codes == ord("[")) | (codes == ord("{")), 1, -1)
+    return int(np.cumsum(steps).max(initial=0))
 
 
 def read_stored(path: str | os.PathLike[str], read: Callable[[str], R]) -> R:
@@ -257,7 +313,7 @@ def encode(value: Any, hint: Any = Any) -> Any:
         return [encode(part, each) for part, each in zip(value, inner, strict=True)]
     if isinstance(value, Mapping):
         return _encode_dict(value, hint)
-    for known, (write, _) in PLAIN.items():
+    for known, (write, _) in PLAIN_TYPES.items():
         if isinstance(value, known):
             return {"type": known.__name__, "value": write(value)}
     raise TypeError(
@@ -266,41 +322,119 @@ def encode(value: Any, hint: Any = Any) -> Any:
     )
 
 
+class Misfit(ValueError):
+    """A key of JSON whose value is not of its declared type; `where` is the way to it from the outside."""
+
+    def __init__(self, problem: str, where: str = "") -> None:
+        self.problem, self.where = problem, where
+        super().__init__(f"`{where}` {problem}" if where else f"It {problem}")
+
+    def under(self, key: str | int) -> Misfit:
+        """Return the same one level further out."""
+        inner = self.where if self.where.startswith("[") or not self.where else f".{self.where}"
+        return Misfit(self.problem, f"[{key}]{inner}" if isinstance(key, int) else f"{key}{inner}")
+
+
+def misfit(wanted: str, raw: Any) -> Misfit:
+    """Return an error for a value that is not what is wanted."""
+    shown = json.dumps(raw, default=repr)
+    return Misfit(f"must be {wanted}; it is {shorten(shown, 60, '...')}.")
+
+
+@contextmanager
+def _within(key: str | int) -> Iterator[None]:
+    """Let errors name a key of JSON."""
+    try:
+        yield
+    except Misfit as error:
+        raise error.under(key) from error
+    except (ValueError, TypeError, ArithmeticError, AssertionError, AttributeError, LookupError) as error:
+        raise Misfit(f"must be as truecal writes it; it is not: {error}", str(key)) from error
+
+
 def decode(raw: Any, hint: Any = Any) -> Any:
-    """Convert what `encode` wrote back to a value."""
+    """Convert what `encode` wrote back to a value of its declared type; raise an error if it is none."""
     kind = get_origin(hint)
-    code = next((part for part in (hint, *get_args(hint)) if isinstance(part, type) and issubclass(part, Enum)), None)
-    if code is not None and isinstance(raw, str):
-        return _read_code(code, raw)
+    if kind in (Union, UnionType):
+        return _decode_union(raw, get_args(hint))
+    if kind is Literal:
+        if raw in get_args(hint) and not isinstance(raw, bool):
+            return raw
+        raise misfit(f"one of {', '.join(map(repr, get_args(hint)))}", raw)
     if kind is dict:
         return _decode_dict(raw, *get_args(hint))
-    if hint is data.Note:
-        return data.Note(**raw)
-    if isinstance(raw, dict):
-        return _decode_part(raw)
+    if kind is tuple:
+        return _decode_tuple(raw, hint)
     items = _find_items(hint)
     if items is not None:
         return _decode_array(raw, items)
-    if kind in (Union, UnionType):
-        allowed = get_args(hint)
-        if raw is None and NoneType in allowed:
-            return None
-        if float in allowed and str not in allowed and raw in INFINITE:
-            return INFINITE[raw]
-        inner = next((each for each in allowed if get_origin(each) is tuple), None)
-        return decode(raw, inner) if isinstance(raw, list) and inner is not None else raw
-    if kind is tuple:
-        return tuple(decode(part, each) for part, each in zip(raw, _item_hints(hint, len(raw)), strict=True))
-    return _read_float(raw) if hint is float else raw
+    if hint in SCALARS:
+        return _decode_scalar(raw, hint)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _read_code(hint, raw)
+    if hint is data.Note:
+        return data.Note(**raw)
+    if isinstance(raw, dict):
+        return _check_class(_decode_part(raw), hint, raw)
+    if hint is not Any:
+        raise misfit(f"a part of the type {getattr(hint, '__name__', hint)}", raw)
+    return raw
 
 
-def _read_code(kind: type[Enum], raw: str) -> Enum:
+def _check_class(value: Any, hint: Any, raw: Any) -> Any:
+    """Return a part, or raise an error if it is of another class than declared; a protocol allows any."""
+    protocol = hint is Any or getattr(hint, "_is_protocol", False)
+    if protocol or not isinstance(hint, type) or isinstance(value, hint):
+        return value
+    raise misfit(f"a part of the type {hint.__name__}", raw)
+
+
+def _decode_union(raw: Any, allowed: tuple[Any, ...]) -> Any:
+    """Return a value of the first declared type that it fits."""
+    if raw is None and NoneType in allowed:
+        return None
+    rest = [hint for hint in allowed if hint is not NoneType]
+    for hint in rest[:-1]:
+        with suppress(Misfit):
+            return decode(raw, hint)
+    return decode(raw, rest[-1])
+
+
+def _decode_scalar(raw: Any, hint: type) -> Any:
+    """Return a number, a truth value or text."""
+    if hint is float:
+        if raw is None or (isinstance(raw, str) and raw in INFINITE):
+            return math.nan if raw is None else INFINITE[raw]
+        if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+            raise misfit("a number", raw)
+        return _read_float(raw)
+    if type(raw) is not hint or (isinstance(raw, int) and abs(raw) > LARGEST):
+        raise misfit(SCALARS[hint], raw)
+    return raw
+
+
+def _decode_tuple(raw: Any, hint: Any) -> tuple[Any, ...]:
+    if not isinstance(raw, list):
+        raise misfit("a list", raw)
+    hints = _item_hints(hint, len(raw))
+    if len(hints) != len(raw):
+        raise misfit(f"a list of {len(hints)}", raw)
+    found: list[Any] = []
+    try:
+        for part, each in zip(raw, hints, strict=True):
+            found.append(decode(part, each))
+    except Misfit as error:
+        raise error.under(len(found)) from error
+    return tuple(found)
+
+
+def _read_code(kind: type[Enum], raw: Any) -> Enum:
     """Return the member of an enumeration that JSON names."""
     try:
         return kind(raw)
     except ValueError:
         known = ", ".join(repr(member.value) for member in kind)
-        raise ValueError(f"A {kind.__name__} must be one of {known}; it is {raw!r}.") from None
+        raise misfit(f"one of {known}", raw) from None
 
 
 def _find_items(hint: Any) -> Any:
@@ -318,11 +452,17 @@ def encode_fields(value: Any) -> dict[str, Any]:
 
 
 def decode_fields(kind: Any, raw: dict[str, Any]) -> dict[str, Any]:
-    """Convert JSON back to the arguments of a dataclass; those with a default may be missing."""
+    """Convert JSON back to the arguments of a dataclass; none may be missing."""
     hints = _hints(kind)
-    optional = {entry.name for entry in fields(kind) if (entry.default, entry.default_factory) != (MISSING, MISSING)}
-    wanted = [entry.name for entry in fields(kind) if entry.name in raw or entry.name not in optional]
-    return {name: decode(raw[name], hints[name]) for name in wanted}
+    found = {}
+    for entry in fields(kind):
+        if not entry.init:
+            continue
+        if entry.name not in raw:
+            raise Misfit("must be given; it is missing.", entry.name)
+        with _within(entry.name):
+            found[entry.name] = decode(raw[entry.name], hints[entry.name])
+    return found
 
 
 def same(first: Any, second: Any) -> bool:
@@ -364,10 +504,31 @@ def _encode_array(array: np.ndarray) -> list[Any]:
     return [_encode_array(part) if part.ndim else _write_float(part.item()) for part in array]
 
 
-def _decode_array(raw: list[Any], kind: Any) -> np.ndarray:
-    if kind is np.float64 and any(part is None or isinstance(part, str) for part in raw):
-        raw = [_read_float(part) for part in raw]
-    return np.array(raw, dtype=kind)
+def _decode_array(raw: Any, kind: Any) -> np.ndarray:
+    """Return an array of numbers or truth values, of one dimension or two."""
+    if not isinstance(raw, list):
+        raise misfit("a list", raw)
+    scalar = {np.float64: float, np.int64: int, np.bool_: bool}[kind]
+    if raw and all(isinstance(part, list) for part in raw):
+        rows = _decode_tuple(raw, tuple[NDArray[kind], ...])
+        if len({len(row) for row in rows}) > 1:
+            raise misfit("lists of one length", [len(row) for row in rows])
+        return np.stack(rows)
+    if set(map(type, raw)) - {scalar}:
+        hint: Any = tuple[scalar, ...]  # type: ignore[valid-type]
+        raw = list(_decode_tuple(raw, hint))
+    with _within_range(raw):
+        return np.array(raw, dtype=kind)
+
+
+@contextmanager
+def _within_range(raw: list[Any]) -> Iterator[None]:
+    """Refuse whole numbers that take more than 64 bits."""
+    try:
+        yield
+    except OverflowError:
+        index = next(i for i, part in enumerate(raw) if not -(2**63) <= part < 2**63)
+        raise misfit("a whole number of 64 bits", raw[index]).under(index) from None
 
 
 def _encode_dict(value: Mapping[Any, Any], hint: Any) -> Any:
@@ -387,23 +548,31 @@ def _encode_dict(value: Mapping[Any, Any], hint: Any) -> Any:
 
 
 def _decode_dict(raw: Any, keys: Any, inner: Any) -> dict[Any, Any]:
+    if not isinstance(raw, dict if keys is str else list):
+        raise misfit("an object" if keys is str else "a list", raw)
     if keys is data.Reason:
-        return {keys(**decode_fields(keys, each)): each["n"] for each in raw}
+        return {keys(**decode_fields(keys, each)): decode(each["n"], int) for each in raw}
     if keys is not str:
         return {decode(key): decode(part, inner) for key, part in raw}
     found: dict[str, Any] = {}
-    for name, part in raw.items():
+    for name, part in dict(raw).items():
         again = isinstance(part, dict) and part.keys() == {"same_as"}
-        found[name] = found[part["same_as"]] if again else decode(part, inner)
+        with _within(name):
+            found[name] = found[part["same_as"]] if again else decode(part, inner)
     return found
 
 
 def _decode_part(raw: dict[str, Any]) -> Any:
-    name = raw["type"]
-    plain = {kind.__name__: read for kind, (_, read) in PLAIN.items()}
-    if name in plain:
-        return plain[name](raw["value"])
-    kind: Any = find_part(name)
+    name = raw.get("type")
+    if name in READERS:
+        with _within("value"):
+            return READERS[name](raw["value"])
+    kind: Any = find_part(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f"A part of a truecal result must be registered; {name!r} is not.")
-    return kind._read(raw) if issubclass(kind, JsonMixin) else kind(**decode_fields(kind, raw))
+        raise misfit("the name of a registered part", name).under("type")
+    try:
+        return kind._read(raw) if issubclass(kind, JsonMixin) else kind(**decode_fields(kind, raw))
+    except Misfit:
+        raise
+    except (ValueError, TypeError, ArithmeticError, AssertionError, AttributeError, LookupError) as error:
+        raise Misfit(f"must be a {name} as truecal writes it; it is not: {error}") from error

@@ -15,7 +15,7 @@ from truecal.data import Floats, Ints
 from truecal.metrics import LTCE
 from truecal.results._ratios import RATIO_CI, RatioTable
 from truecal.results._result import Result
-from truecal.results._table import STATUS_STYLES, Column, column
+from truecal.results._table import STATUS_STYLES, Column, column, float_column
 from truecal.verdict import Status
 
 RANKS = (Status.MISCALIBRATED, Status.INCONCLUSIVE, Status.CONSISTENT)
@@ -56,20 +56,16 @@ class ModelTable(RatioTable):
         names = rank_models(named)
         results = [named[name] for name in names]
         verdicts = [result.verdict for result in results]
-
-        def floats(values: list[float]) -> Floats:
-            return np.array(values, dtype=np.float64)
-
         return cls(
             model=tuple(names),
             status=tuple(None if found is None else found.status for found in verdicts),
             n=np.array([result.n for result in results], dtype=np.int64),
-            value=floats([math.nan if found is None else found.local.value for found in verdicts]),
-            null_mean=floats([_find_null_mean(result) for result in results]),
-            ratio=floats([math.nan if found is None else found.ratio for found in verdicts]),
-            ratio_low=floats([math.nan if found is None else found.interval[0] for found in verdicts]),
-            ratio_high=floats([math.nan if found is None else found.interval[1] for found in verdicts]),
-            p_value=floats([math.nan if found is None else found.p_value for found in verdicts]),
+            value=float_column(math.nan if found is None else found.local.value for found in verdicts),
+            null_mean=float_column(_find_null_mean(result) for result in results),
+            ratio=float_column(math.nan if found is None else found.ratio for found in verdicts),
+            ratio_low=float_column(math.nan if found is None else found.interval[0] for found in verdicts),
+            ratio_high=float_column(math.nan if found is None else found.interval[1] for found in verdicts),
+            p_value=float_column(math.nan if found is None else found.p_value for found in verdicts),
             results=Models(zip(names, results, strict=True)),
             significance=results[0].significance if results else 0.05,
         )

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal._codes import Code
+from truecal._text import format_count
 from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Segment
 from truecal.inference import PeriodSums, Process, find_change_point
 from truecal.metrics import Direction, Tolerance
-from truecal.results._json import JsonMixin, register
-from truecal.results._ratios import format_count
+from truecal.results._json import JsonMixin, decode_fields, register
+from truecal.results._monitor_checks import check_state
 from truecal.results._table import Column, Table, column, register_table
 
 
@@ -159,6 +160,12 @@ class MonitorState(JsonMixin):
     batches: int = 0
     last: Any = None
     sampling: Sampling = NO_SAMPLING
+
+    @classmethod
+    def _read(cls, raw: dict[str, Any]) -> MonitorState:
+        state = cls(**decode_fields(cls, raw))
+        check_state(state)
+        return state
 
 
 @register_table

@@ -8,13 +8,6 @@ from truecal.results._table import Column, Table
 RATIO_CI: Column = Column("ratio_ci", "span", "O/E (CI)", "Observed over expected with its confidence interval.")
 
 
-def format_count(count: float) -> str:
-    """Format an expected count."""
-    from truecal import words
-
-    return words.format_count(count)
-
-
 class RatioTable(Table):
     """A table with observed over expected and its confidence limits, which are shown as one column."""
 

@@ -19,7 +19,7 @@ from truecal.data import Floats, Ints, Note, Segment
 from truecal.inference import Difference, Map
 from truecal.results._json import JsonMixin, register
 from truecal.results._result import Result
-from truecal.results._table import WIDE, Column, Table, column, register_table
+from truecal.results._table import WIDE, Column, Table, column, name_segments, register_table
 from truecal.verdict import Status
 
 Quotes = Literal["ansi", "backtick"]
@@ -108,7 +108,7 @@ class ValidationTable(Table):
     @property
     def names(self) -> list[str]:
         """The segments as text: "country=de, age=old"."""
-        return _name_segments(self.by, self.segment)
+        return name_segments(self.by, self.segment)
 
     @property
     def interval(self) -> list[str]:
@@ -159,7 +159,7 @@ class OffsetTable(Table):
     @property
     def names(self) -> list[str]:
         """The segments as text: "country=de, age=old"."""
-        return _name_segments(self.by, self.segment)
+        return name_segments(self.by, self.segment)
 
     @property
     def odds_ratio(self) -> Floats:
@@ -485,11 +485,6 @@ class Recalibration(JsonMixin):
         tables = (self.validation.table, self.validation.segments, self.offset_table if self.offsets.any() else None)
         shown = "".join(table.html(table._shown) for table in tables if table is not None)
         return f"<p>{text}</p>{_draw_inline('recalibration', self, self.summary)}{shown}"
-
-
-def _name_segments(by: tuple[str, ...], segments: Sequence[Segment]) -> list[str]:
-    """Return segments as text: "country=de, age=old"."""
-    return [", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in segments]
 
 
 def _find_ends(one: Map) -> tuple[str, str]:

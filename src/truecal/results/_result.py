@@ -168,6 +168,9 @@ class Result(JsonMixin):
         return next((name for name, test in tests.items() if test.per_prediction), next(iter(tests or self.metrics)))
 
     def __getitem__(self, name: str) -> float:
+        """Return the value of a metric."""
+        if name not in self.values:
+            raise KeyError(f"{name!r} must be one of the metrics that were computed: {', '.join(self.values)}.")
         return self.values[name]
 
     def format(self, name: str) -> str:

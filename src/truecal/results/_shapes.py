@@ -18,7 +18,7 @@ from truecal.data import Floats, Ints, Sorted, Tally
 from truecal.results._json import JsonMixin, register
 
 CELLS = 60
-POINTS = 24
+OUTLINE_POINTS = 24
 MOST_OUTLINED = 2000
 FLOOR = 1e-9  # on a logit axis, scores nearer to 0 or 1 are drawn at this distance
 DECADE = np.log(10)
@@ -144,7 +144,7 @@ class Rejected:
     @property
     def points(self) -> int:
         """How many points outline a bin."""
-        return POINTS if len(self.n_too_low) <= MOST_OUTLINED else 2
+        return OUTLINE_POINTS if len(self.n_too_low) <= MOST_OUTLINED else 2
 
     def count(self, data: RankIndex, cuts: Ints) -> tuple[Ints, Ints]:
         """How many rows before each cut, which is a number of rows, are rejected as too low and as too high.
@@ -200,7 +200,7 @@ def _count_cuts(scores: Scores, logit: bool) -> Ints:
     return np.cumsum(np.concatenate([[0, zeros], found.n, [ones]]))
 
 
-def log_odds(p: Floats | float) -> Floats:
+def bounded_log_odds(p: Floats | float) -> Floats:
     """Return log(p / (1 - p)), with p kept `FLOOR` away from 0 and 1."""
     kept = np.clip(p, FLOOR, 1 - FLOOR)
     return np.asarray(np.log(kept) - np.log1p(-kept))
@@ -215,7 +215,7 @@ def space_evenly(low: Floats | float, high: Floats | float, points: int, logit: 
     """Space scores evenly on a scale; each pair of ends gives a row."""
     if not logit:
         return np.asarray(np.linspace(low, high, points, axis=-1))
-    return _from_log_odds(np.linspace(log_odds(low), log_odds(high), points, axis=-1))
+    return _from_log_odds(np.linspace(bounded_log_odds(low), bounded_log_odds(high), points, axis=-1))
 
 
 def _from_log_odds(x: Floats) -> Floats:
@@ -256,7 +256,7 @@ def _space_rounded(data: RankIndex, low: float, high: float) -> Floats | None:
 def _space_decades(low: float, high: float) -> Floats:
     """Return the edges of 40 to 80 cells from low to high, each a decade divided by a power of two; fewer if these are
     close."""
-    start, end = log_odds(np.array([low, high])) / DECADE
+    start, end = bounded_log_odds(np.array([low, high])) / DECADE
     step = 2.0 ** np.floor(np.log2(max(end - start, 0.5) / 40))
     first = np.floor(start / step)
     return from_decades(step * np.arange(first, max(np.ceil(end / step), first + 1) + 1))
@@ -273,7 +273,7 @@ def _trace_outlines(
     first, last, linear = first[nonempty], last[nonempty], int(np.count_nonzero(nonempty[: len(begin)]))
     low, high = np.full((2, len(nonempty)), np.nan)
     low[nonempty], high[nonempty] = ends = data.score(np.concatenate([first, last - 1])).reshape(2, -1)
-    scaled = np.concatenate([ends[:, :linear], log_odds(ends[:, linear:])], axis=1)
+    scaled = np.concatenate([ends[:, :linear], bounded_log_odds(ends[:, linear:])], axis=1)
     table = np.repeat(np.arange(len(places) - 1), np.diff(places))[nonempty]
     edges = _space_tables(scaled[0], scaled[1], points, table)
     edges[linear:] = _from_log_odds(edges[linear:])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from truecal._text import format_count
 from truecal.data import Floats, Ints, Note, RowCounts
 from truecal.metrics import Direction
-from truecal.results._ratios import RATIO_CI, RatioTable, format_count
+from truecal.results._ratios import RATIO_CI, RatioTable
 from truecal.results._table import Column, column, register_table
 
 
@@ -57,7 +58,7 @@ class SliceTable(RatioTable):
         metadata=column("p-value", "adjusted p", "The p-value adjusted for all slices searched.")
     )
     direction: tuple[Direction, ...] = field(
-        metadata=column("code", "direction", '"under-predicts", "over-predicts", or "mixed" if the CI contains 1.')
+        metadata=column("code", "direction", '"under-predicts", "over-predicts", or "unclear" if the CI contains 1.')
     )
     loss: Floats = field(
         metadata=column(
@@ -82,6 +83,11 @@ class SliceTable(RatioTable):
     )
     _spare: ClassVar[tuple[str, ...]] = ("loss", "observed", "expected", "p_adjusted", "n")
     _key_width: ClassVar[float] = 0.4
+
+    def _footnotes(self) -> tuple[str, ...]:
+        from truecal import words
+
+        return words.explain_expected(self)
 
     def _style(self, name: str, row: int) -> str:
         return "red" if name in ("ratio_ci", "direction") else ""

@@ -9,7 +9,7 @@ import csv
 import io
 import math
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
@@ -21,15 +21,27 @@ import numpy as np
 
 from truecal import _draw_inline, _text
 from truecal._codes import Code
+from truecal.data import Floats, Ints
 from truecal.results._json import JsonMixin, decode_fields, encode, encode_fields, register
 
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 WIDE = _text.Terminal(width=100_000)
 
 
-def format_share(share: float) -> str:
-    """Format a share in percent, with enough digits to tell it from 100%."""
-    return f"{100 * share:.3g}%" if share < 0.9995 or share == 1 else f"{100 * share:.5g}%"
+def float_column(values: Iterable[float]) -> Floats:
+    """Return numbers as a column of a table."""
+    return np.array(list(values), dtype=np.float64)
+
+
+def name_segments(by: Sequence[str], segments: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return segments as text: "country=de, age=old"."""
+    return [", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in segments]
+
+
+def show_first(order: Ints, most: int) -> list[int]:
+    """Return the rows that text shows, the first in an order; -1 stands for rows left out."""
+    first: list[int] = order[:most].tolist()
+    return first if len(order) <= most else [*first, -1]
 
 
 def format_p(p_value: float) -> str:
@@ -46,7 +58,7 @@ UNITS: dict[str, Callable[[Any], str]] = {
     "code": str,  # a member of a closed set, or nothing
     "flag": lambda flag: "yes" if flag else "",
     "count": lambda count: f"{count:,}",
-    "share": format_share,
+    "share": _text.format_percent,
     "score": lambda score: f"{score:.4g}",
     "p-value": format_p,
     "ratio": lambda ratio: f"{ratio:.3g}",
@@ -226,7 +238,7 @@ class Table(JsonMixin):
             styles = [self._style(name, row) if row >= 0 else "" for row in chosen]
             shrinks = self._key_width if name == self._shown[0] else 0.0
             columns.append(
-                _text.Column(
+                _text.TextColumn(
                     self.heading(name), cells, rank, units[name] in LEFT, styles, shrinks, self._name_omitted(name)
                 )
             )
@@ -243,6 +255,10 @@ class Table(JsonMixin):
     def _style(self, name: str, row: int) -> str:
         """The style of a cell on a terminal."""
         return ""
+
+    def _footnotes(self) -> tuple[str, ...]:
+        """Return sentences without which shown columns may be misread."""
+        return ()
 
     def _rows_shown(self) -> list[int]:
         """Return the rows that text shows; -1 stands for rows left out."""
@@ -264,12 +280,14 @@ class Table(JsonMixin):
     def __repr__(self) -> str:
         from truecal import words
 
-        return "\n".join([self.summary, self.text(), *words.list_notes(getattr(self, "notes", ()))])
+        notes = words.list_notes(getattr(self, "notes", ()))
+        return "\n".join([self.summary, self.text(), *self._footnotes(), *notes])
 
     def _repr_html_(self) -> str:
         from truecal import words
 
-        notes = "".join(f"<p>{_text.prose_html(note)}</p>" for note in words.list_notes(getattr(self, "notes", ())))
+        below = (*self._footnotes(), *words.list_notes(getattr(self, "notes", ())))
+        notes = "".join(f"<p>{_text.prose_html(note)}</p>" for note in below)
         picture = _draw_inline(self._picture, self, self.summary) if self._picture and len(self) else ""
         return f"<p>{_text.escape_html(self.summary)}</p>{picture}{self.html()}{notes}"
 

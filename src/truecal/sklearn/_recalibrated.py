@@ -12,10 +12,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from truecal._options import MapKind
+from truecal._options import KindOptions, MapKind, RecalibrateOptions, declare
 from truecal.analysis import recalibrate
 
 
+@declare(first=(KindOptions, RecalibrateOptions))
 class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of two classes whose probabilities are recalibrated by `truecal.recalibrate`.
 
@@ -25,14 +26,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         A classifier with `predict_proba`. If it is fitted and in scikit-learn's `FrozenEstimator`, it is not changed,
         and `fit` takes rows that it was not fitted to. Any other is cloned: the map is fitted to out-of-fold
         predictions of `cv` folds, and the classifier then to all rows.
-    kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
-        As in `truecal.recalibrate`.
     cv : int
         The folds of the out-of-fold predictions of a classifier that is not frozen.
-    folds : int
-        The folds of the held-out validation, as in `truecal.recalibrate`; 0 for none.
-    random_state : int
-        The seed by which rows are assigned to folds.
 
     Attributes
     ----------

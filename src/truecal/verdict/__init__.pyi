@@ -5,7 +5,6 @@ from truecal.verdict._component import ComponentTest as ComponentTest
 from truecal.verdict._component import GroupData as GroupData
 from truecal.verdict._components import COMPONENTS as COMPONENTS
 from truecal.verdict._components import combine as combine
-from truecal.verdict._components import component_p_values as component_p_values
 from truecal.verdict._judge import add_bands as add_bands
 from truecal.verdict._judge import judge as judge
 from truecal.verdict._judge import judge_all as judge_all

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from truecal.data import Bools, CellGroups, Floats
+from truecal.data import Bools, CellGroups, Floats, compute_once
 from truecal.metrics import Design, PoissonBinomial, Tolerance
 
 # Below this information few outcomes are possible, and the asymptotic null distributions are far from the exact ones;
@@ -137,7 +137,4 @@ class GroupData:
 
     def _cached(self, key: object, compute: Callable[[], T]) -> T:
         """Return a quantity that is computed at its first use and shared by later tests."""
-        if key not in self._known:
-            self._known[key] = compute()
-        value: T = self._known[key]
-        return value
+        return compute_once(self._known, key, compute)

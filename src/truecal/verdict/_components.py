@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats
+from truecal.data import Floats
 from truecal.metrics import Tolerance
 from truecal.verdict._combine import combine_bonferroni, combine_cauchy
 from truecal.verdict._component import ComponentTest, GroupData
@@ -42,21 +42,6 @@ Examples
 ['spread']
 """
 WEIGHTS = {test.name: test.weight for test in COMPONENTS}
-
-
-def component_p_values(cells: CellSums) -> dict[str, float]:
-    """Return the p-value of each component test of the verdict, by name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from truecal.data import CellSums
-    >>> from truecal.verdict import component_p_values
-    >>> cells = CellSums.from_arrays(np.arange(100) < 4, np.full(100, 0.04))  # too little information for the others
-    >>> list(component_p_values(cells))
-    ['total', 'scan_information', 'scan_rows']
-    """
-    return list_by_group(compute_p_values(GroupData.of(CellGroups.of([cells]))), 1)[0]
 
 
 def combine(tests: Mapping[str, float]) -> float:

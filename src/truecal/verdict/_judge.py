@@ -21,6 +21,7 @@ from itertools import repeat
 
 import numpy as np
 
+from truecal._options import LevelOptions, ToleranceOptions, declare
 from truecal.data import CellGroups, CellSums, Floats, Ints, Part
 from truecal.metrics import (
     Design,
@@ -39,8 +40,19 @@ from truecal.verdict._power import OddsShiftPower
 from truecal.verdict._verdict import FACTOR, Status, Verdict
 
 
+@declare(
+    first=(
+        LevelOptions,
+        ToleranceOptions,
+    )
+)
 def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
     """Return the verdict on observations in cells; see `Verdict`.
+
+    Parameters
+    ----------
+    cells : CellSums
+        The rows, summed by cells.
 
     Examples
     --------

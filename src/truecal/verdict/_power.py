@@ -11,6 +11,8 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal._options import PlanOptions, check_given, check_option, declare
+from truecal._text import Terminal
 from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
 from truecal.metrics import (
     MOST_ROWS,
@@ -178,7 +180,7 @@ def _find_fifths(groups: CellGroups, design: Design) -> Spread:
     return Spread(spreads.effect[largest], spreads.freedom[largest])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """The rows that the verdict requires to detect an error, and the errors detectable in them.
 
@@ -221,7 +223,14 @@ class Plan:
     fifth_above: float
     fifth_below: float
 
+    def __repr__(self) -> str:
+        from truecal import words
 
+        terminal = Terminal()
+        return f"{terminal.wrap(words.summarize_plan(self))}\n{terminal.terms(words.list_plan(self))}"
+
+
+@declare(first=(PlanOptions,))
 def plan(
     y_prob: Any,
     *,
@@ -241,13 +250,6 @@ def plan(
     y_prob : float or array
         One probability that is predicted for every row, such as the prevalence, or a sample of typical predictions.
         Predictions that vary carry less information per row than their mean.
-    factor, ratio, rows
-        One of the three: the common odds ratio to detect; or O/E, below 1 if predictions are too high; or the number
-        of rows.
-    power : float
-        The required probability that the verdict is "miscalibrated".
-    significance : float
-        The level of the verdict.
 
     Examples
     --------
@@ -258,7 +260,7 @@ def plan(
     1.1
     """
     check_significance(significance)
-    _check_power(power)
+    check_given(plan, power=power, rows=rows)
     if sum(given is not None for given in (factor, ratio, rows)) != 1:
         names = ", ".join(option(name) for name in ("factor", "ratio"))
         raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
@@ -270,8 +272,9 @@ def plan(
         factor = _read_change("factor", factor)
         ratio = _expected_positives(row, math.log(factor)) / mean if ratio is None else ratio
         rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
-    elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
-        raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
+    elif rows > MOST_ROWS:
+        raise ValueError(f"{option('rows')} must be at most 2^53; it is {rows!r}.")
+    rows = int(rows)
     there = row.resized(rows)
     detectable = (
         float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
@@ -317,11 +320,6 @@ def _read_change(name: str, given: Any) -> float:
     return float(given)
 
 
-def _check_power(power: float) -> None:
-    if not is_number(power) or not 0 < power < 1:
-        raise ValueError(f"{option('power')} must lie between 0 and 1; it is {power!r}.")
-
-
 def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
     """One row of such predictions."""
     if np.ndim(y_prob) == 0 and not 0 < y_prob < 1:
@@ -361,6 +359,7 @@ def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> F
     return np.where(never, np.inf, high)
 
 
+@declare(first=(PlanOptions,))
 def detectable_rates(
     n: Ints | int,
     rate: Floats | float,
@@ -371,7 +370,16 @@ def detectable_rates(
 ) -> tuple[Floats, Floats]:
     """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
 
-    NaN if there is none. `spread` has the design effects of bins of clustered rows.
+    NaN if there is none.
+
+    Parameters
+    ----------
+    n : int or array
+        The rows of each bin.
+    rate : float or array
+        The predicted rate of each bin.
+    spread : Spread, optional
+        The design effects of bins of clustered rows.
 
     Examples
     --------
@@ -381,7 +389,7 @@ def detectable_rates(
     (0.075, 0.128)
     """
     check_significance(significance)
-    _check_power(power)
+    check_option("power", power)
     n_, p = np.broadcast_arrays(check_counts(0, n)[1], check_probabilities(rate))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()

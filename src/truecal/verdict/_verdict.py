@@ -29,7 +29,7 @@ class Status(Code):
     INCONCLUSIVE = "inconclusive"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """Whether predictions are calibrated, and which error was detectable.
 
@@ -143,6 +143,12 @@ class Verdict:
         return find_direction(*self.interval)
 
     @property
+    def total_alone(self) -> bool:
+        """Whether the total is significant, as the confidence interval of O/E shows, but all tests combined are not."""
+        total = self.tests.get("total", 1.0)
+        return total <= self.significance < self.p_value and self.total_direction is not None
+
+    @property
     def direction(self) -> Direction | None:
         """The direction of the total, or that of the slope if the total shows none."""
         return self.total_direction or self.slope_direction
@@ -164,3 +170,6 @@ class Verdict:
         from truecal import words
 
         return words.describe_verdict(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences())

@@ -1,7 +1,8 @@
 from truecal.words._alarms import advise_on_drift as advise_on_drift
 from truecal.words._alarms import describe_alarms as describe_alarms
+from truecal.words._bands import explain_band_intervals as explain_band_intervals
 from truecal.words._bands import label_bands as label_bands
-from truecal.words._bands import name_places as name_places
+from truecal.words._bands import name_bands as name_bands
 from truecal.words._drift import BASE_RATES as BASE_RATES
 from truecal.words._drift import count_periods as count_periods
 from truecal.words._drift import describe_change_point as describe_change_point
@@ -12,13 +13,11 @@ from truecal.words._drift import summarize_drift as summarize_drift
 from truecal.words._format import DASH as DASH
 from truecal.words._format import explain_metrics as explain_metrics
 from truecal.words._format import format_confidence as format_confidence
-from truecal.words._format import format_count as format_count
 from truecal.words._format import format_end as format_end
 from truecal.words._format import format_metric as format_metric
 from truecal.words._format import format_odds_ratio as format_odds_ratio
 from truecal.words._format import format_p_cell as format_p_cell
 from truecal.words._format import format_p_value as format_p_value
-from truecal.words._format import format_percent as format_percent
 from truecal.words._format import format_ratio as format_ratio
 from truecal.words._format import format_ratio_cell as format_ratio_cell
 from truecal.words._format import format_ratio_ci as format_ratio_ci
@@ -45,6 +44,7 @@ from truecal.words._groups import describe_segments as describe_segments
 from truecal.words._groups import describe_worst as describe_worst
 from truecal.words._groups import explain_columns as explain_columns
 from truecal.words._groups import explain_comparison as explain_comparison
+from truecal.words._groups import explain_intervals as explain_intervals
 from truecal.words._groups import format_difference as format_difference
 from truecal.words._groups import label_better as label_better
 from truecal.words._groups import label_direction as label_direction
@@ -99,6 +99,7 @@ from truecal.words._result import list_metrics as list_metrics
 from truecal.words._result import summarize_result as summarize_result
 from truecal.words._slices import count_slices as count_slices
 from truecal.words._slices import describe_slices as describe_slices
+from truecal.words._slices import explain_expected as explain_expected
 from truecal.words._slices import explain_slices as explain_slices
 from truecal.words._slices import summarize_slices as summarize_slices
 from truecal.words._verdict import describe_blind_side as describe_blind_side

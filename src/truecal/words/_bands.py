@@ -1,13 +1,17 @@
-"""Labels of score bands."""
+"""Labels of score bands, and what stands below their table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from truecal.metrics import ScoreBand
 from truecal.verdict import Verdict
 from truecal.words._format import format_end, join_words
+
+if TYPE_CHECKING:
+    from truecal.results import BandTable
 
 NEAR = 0.01  # of the other end's distance from 0 or 1, at which an end is next to it
 
@@ -25,7 +29,12 @@ def label_bands(bands: Sequence[ScoreBand], *, complete: bool = True) -> list[st
     return [name.removeprefix("at ").removeprefix("from ").replace("% to ", " to ") for name in names]
 
 
-def name_places(verdict: Verdict, places: Sequence[int]) -> str:
+def explain_band_intervals(table: BandTable) -> tuple[str, ...]:
+    """Return what the asterisk at the confidence intervals of score bands means."""
+    return (f"  * simultaneous over the {len(table)} bands",) if len(table) > 1 else ()
+
+
+def name_bands(verdict: Verdict, places: Sequence[int]) -> str:
     """Name some of a verdict's score bands, neighbours together: "above 5%"; nothing for all of them."""
     last = len(verdict.bands) - 1
     if len(places) > last:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from truecal._text import plural, printable, upper_first
+from truecal._text import format_percent, plural, printable, upper_first
 from truecal.data import Outcome
 from truecal.metrics import Direction
 from truecal.results import DriftStatus, DriftTable, name_period
 from truecal.verdict import FACTOR, Status, Verdict
-from truecal.words._format import format_confidence, format_p_value, format_percent, format_ratio_ci
+from truecal.words._format import format_confidence, format_p_value, format_ratio_ci
 from truecal.words._groups import (
     ADJUSTMENTS,
     STATUSES,

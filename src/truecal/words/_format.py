@@ -5,34 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from truecal._text import format_percent
 from truecal.metrics import Measure
 
 DASH = "\N{EN DASH}"
+NAMED = 3  # segments, classes or series that a sentence names
 LARGE = 1e6  # odds ratios from which digits after the third say nothing
-
-
-def format_count(count: float) -> str:
-    """Format a count that need not be whole: one digit after the point below 1,000, two significant ones below 1.
-
-    Examples
-    --------
-    >>> format_count(98.93), format_count(10083.4), format_count(203), format_count(0.0312)
-    ('98.9', '10,083', '203', '0.031')
-    """
-    if count >= 1000 or count == int(count):
-        return f"{count:,.0f}"
-    return f"{count:.1f}" if count >= 1 else f"{count:.2g}"
-
-
-def format_percent(share: float) -> str:
-    """Format a share in percent: three digits, or as many as tell it from 100%.
-
-    Examples
-    --------
-    >>> format_percent(0.0213), format_percent(0.5), format_percent(0.99968), format_percent(1.0)
-    ('2.13%', '50%', '99.968%', '100%')
-    """
-    return f"{100 * share:.3g}%" if share < 0.9995 or share == 1 else f"{100 * share:.5g}%"
 
 
 def format_end(score: float, digits: int = 2) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from xml.etree import ElementTree
 
 from truecal._errors import option
-from truecal._text import Column, Terminal, plural, printable, prose_html
+from truecal._text import Terminal, TextColumn, plural, printable, prose_html
 from truecal.gate import SHOWN, WORST_FIRST, Cause, CheckResult, CheckStatus, Decision, Rule, exceeds
 from truecal.metrics import Unit, find_metric
 from truecal.verdict import FACTOR, Verdict
@@ -18,13 +18,14 @@ from truecal.words._notes import describe_dropped, describe_reasons, list_notes
 from truecal.words._verdict import (
     describe_claim,
     describe_excess_tolerance,
+    describe_total_alone,
     format_total,
     format_total_ratio,
     name_beyond,
 )
 
 # what each kind of rule asks for
-RULES = {
+RULE_TEXTS = {
     "verdict": "no miscalibration",
     "value": "{metric} at most {limit}",
     "least": "{metric} at least {limit}",
@@ -35,7 +36,7 @@ RULES = {
     "non_inferior": "{metric} non-inferior to the baseline (margin {limit})",
     "dropped": "share of dropped rows at most {limit}",
 }
-OUTCOMES = {
+CHECK_OUTCOMES = {
     CheckStatus.FAIL: "failed",
     CheckStatus.INCONCLUSIVE: "inconclusive",
     CheckStatus.PASS: "passed",
@@ -61,7 +62,7 @@ def describe_rule(rule: Rule) -> str:
     'brier not shown to be worse than the baseline by more than 0.01'
     """
     limit = "" if rule.limit is None else _format_limit(rule, rule.unit)
-    return RULES[rule.kind].format(metric=rule.metric, limit=limit)
+    return RULE_TEXTS[rule.kind].format(metric=rule.metric, limit=limit)
 
 
 # ---- check results ---------------------------------------------------------------------------------------------------
@@ -105,8 +106,10 @@ def _describe_miscalibrated(result: CheckResult) -> str:
 
 def _describe_consistent(result: CheckResult, sign: str = "no miscalibration{tolerance} found") -> str:
     verdict = result.details.verdict
-    tolerance = "" if verdict is None else name_beyond(verdict)
-    return f"{sign.format(tolerance=tolerance)} ({_compare_p(result)}){_doubt_tolerance(verdict)}"
+    if verdict is None:
+        return f"{sign.format(tolerance='')} ({_compare_p(result)})"
+    alone = "".join(f". {sentence.removesuffix('.')}" for sentence in describe_total_alone(verdict))
+    return f"{sign.format(tolerance=name_beyond(verdict))} ({_compare_p(result)}){_doubt_tolerance(verdict)}{alone}"
 
 
 def _describe_tolerance(result: CheckResult) -> str:
@@ -209,12 +212,12 @@ def _describe_unreachable(result: CheckResult) -> str:
 
 
 def _describe_no_model(result: CheckResult) -> str:
-    return f"no model matches {result.rule.model!r}; the models are {_list(result.details.names)}"
+    return f"no model matches {result.rule.model!r}; the models are {_list_names(result.details.names)}"
 
 
 def _describe_no_segment(result: CheckResult) -> str:
     near = result.details.nearest
-    text = f"no segment matches {result.rule.segment!r}; the segments are {_list(result.details.names)}"
+    text = f"no segment matches {result.rule.segment!r}; the segments are {_list_names(result.details.names)}"
     return text if near is None else f"{text}. Did you mean {near!r}?"
 
 
@@ -298,10 +301,10 @@ def _name_number(result: CheckResult) -> str:
 def _describe_number(result: CheckResult) -> str:
     """What is held against the limit, and its value."""
     details, observed = result.details, result.observed or 0.0
-    text = f"{_name_number(result)} is {_write(result, observed)}"
+    text = f"{_name_number(result)} is {_write_value(result, observed)}"
     if details.low is None or details.high is None:
         return text
-    low, high = _write(result, details.low), _write(result, details.high)
+    low, high = _write_value(result, details.low), _write_value(result, details.high)
     if result.rule.needs == "difference":
         return f"{text} ({_format_confidence(result)} CI {low} to {high})"
     return f"{_name_number(result)} is between {low} and {high}, as scores are grouped into cells"
@@ -310,7 +313,7 @@ def _describe_number(result: CheckResult) -> str:
 def _describe_dropped_rows(result: CheckResult, side: str) -> str:
     """The dropped rows and their share, and why they were dropped."""
     row_counts = result.details.row_counts
-    share = f"a share of {_write(result, result.observed or 0.0)}, {side} {_name_limit(result)}"
+    share = f"a share of {_write_value(result, result.observed or 0.0)}, {side} {_name_limit(result)}"
     if row_counts is None:
         return f"dropped rows are {share}"
     verb = "was" if row_counts.n_dropped == 1 else "were"
@@ -326,7 +329,7 @@ def _exceed(result: CheckResult) -> str:
 
 def _describe_end(result: CheckResult) -> str:
     """Where the confidence interval of the metric starts, or ends."""
-    kind, end = result.rule.kind, _write(result, result.details.end or 0.0)
+    kind, end = result.rule.kind, _write_value(result, result.details.end or 0.0)
     interval = "the interval" if kind == "upper" else f"its {_format_confidence(result)} CI"
     return f"{interval} {'ends' if kind == 'least' else 'starts'} at {end}"
 
@@ -369,7 +372,7 @@ def _find_symbol(unit: Unit) -> str:
     return "%" if unit.symbol.strip() == "%" else unit.symbol
 
 
-def _write(result: CheckResult, value: float) -> str:
+def _write_value(result: CheckResult, value: float) -> str:
     """A value with its unit, in as many digits as it takes to see on which side of the limit it lies."""
     unit, limit = _find_unit(result), math.nan if result.rule.limit is None else result.rule.limit
     digits, form = {"p_value": (2, "g"), "dropped": (3, "g")}.get(result.rule.kind, (unit.digits, "f"))
@@ -383,7 +386,7 @@ def _find_side(value: float, limit: float) -> int:
     return (value > limit) - (value < limit)
 
 
-def _list(names: Sequence[str], most: int = 5) -> str:
+def _list_names(names: Sequence[str], most: int = 5) -> str:
     return (", ".join(map(repr, names[:most])) or "none") + ", ..." * (len(names) > most)
 
 
@@ -395,7 +398,7 @@ def summarize_decision(decision: Decision) -> str:
     allowed = sum(decision.results.allowed)
     numbers = {status: decision.count(status) for status in WORST_FIRST}
     numbers[CheckStatus.PASS] -= allowed
-    counts = [f"{number:,} {OUTCOMES[status]}" for status, number in numbers.items() if number]
+    counts = [f"{number:,} {CHECK_OUTCOMES[status]}" for status, number in numbers.items() if number]
     if allowed:
         counts.append(f"{allowed:,} inconclusive but allowed")
     return f"{plural(len(decision.results), 'check')}: {', '.join(counts)}"
@@ -419,7 +422,7 @@ def decision_text(decision: Decision, most: int) -> str:
     results = decision.results
     cells = results.cells(("status", "model", "segment", "n", "reason"), results.order()[:most])
     clipped = cells | {name: [_clip(cell) for cell in cells[name]] for name in ("model", "segment")}
-    columns = [Column("", column, left=name != "n") for name, column in clipped.items()]
+    columns = [TextColumn("", column, left=name != "n") for name, column in clipped.items()]
     title = f"{decision.status.upper()} ({decision.summary})"
     lines = [title, *Terminal(width=100_000).table(columns).splitlines()[1:]]
     if len(results) > most:
@@ -488,7 +491,7 @@ def decision_github(decision: Decision, most: int) -> str:
 def _count_rest(decision: Decision, shown: int) -> str:
     """The results beyond those shown, counted."""
     rest = [decision.results.status[i] for i in decision.results.order()[shown:]]
-    counts = ", ".join(f"{rest.count(status):,} {OUTCOMES[status]}" for status in WORST_FIRST if status in rest)
+    counts = ", ".join(f"{rest.count(status):,} {CHECK_OUTCOMES[status]}" for status in WORST_FIRST if status in rest)
     return f"... and {len(rest):,} more: {counts}"
 
 

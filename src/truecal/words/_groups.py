@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from truecal._text import lower_first, plural, printable
 from truecal.data import Floats
 from truecal.metrics import Adjustment, Direction, Measure, Tolerance, format_name
-from truecal.results import (
-    Better,
-    ClassResults,
-    ClassTable,
-    Comparison,
-    GroupTable,
-    Models,
-    Result,
-    Undecided,
-    VerdictTable,
-)
 from truecal.verdict import FACTOR, Status
 from truecal.words._format import (
     DASH,
+    NAMED,
     explain_metrics,
     format_confidence,
     format_p_value,
@@ -33,7 +24,9 @@ from truecal.words._format import (
 )
 from truecal.words._verdict import format_counts, label_outcome
 
-NAMED = 3  # segments or classes that sentences name
+if TYPE_CHECKING:  # sentences on segments need no classes, models and comparisons
+    from truecal.results import ClassResults, ClassTable, Comparison, GroupTable, Models, Result, VerdictTable
+
 STATUSES: tuple[str, ...] = tuple(Status)
 ADJUSTMENTS: dict[Adjustment, str] = {
     "holm": "Holm-adjusted p",
@@ -52,13 +45,13 @@ def label_direction(direction: Direction | None) -> str:
 
     Examples
     --------
-    >>> label_direction(Direction.UNDER), label_direction(Direction.MIXED)
-    ('under-predicts', 'miscalibrated in mixed directions')
+    >>> label_direction(Direction.UNDER), label_direction(Direction.UNCLEAR)
+    ('under-predicts', 'miscalibrated in an unclear direction')
     >>> label_direction(Direction.OVERCONFIDENT)
     'overconfident (high predictions too high, low ones too low)'
     """
-    if direction in (None, Direction.MIXED):
-        return "miscalibrated in mixed directions"
+    if direction in (None, Direction.UNCLEAR):
+        return "miscalibrated in an unclear direction"
     return f"{direction}{GLOSSES.get(direction, '')}"
 
 
@@ -143,7 +136,7 @@ def count_segments(table: GroupTable, worst: int = 20) -> str:
 
 def describe_worst(name: str, ratio: float, direction: Direction | None) -> str:
     """Return a group's name with how it misses, for a list of alarms."""
-    if direction in (None, Direction.MIXED):
+    if direction in (None, Direction.UNCLEAR):
         return name
     size = f", O/E {format_ratio(float(ratio))}" if math.isfinite(ratio) else ""
     return f"{name}: {direction}{size if direction in (Direction.UNDER, Direction.OVER) else ''}"
@@ -152,7 +145,7 @@ def describe_worst(name: str, ratio: float, direction: Direction | None) -> str:
 def explain_columns(table: VerdictTable, noun: str) -> list[tuple[str, str]]:
     """Return what the headings of a table of segments or periods mean, for those who read it on a terminal."""
     exact = "" if np.any(table.design_effect != 1) else "exact "
-    simultaneous = f", simultaneous over all {noun}s" if table.adjust and len(table) > 1 else ""
+    simultaneous = f", simultaneous over all {noun}s" if _simultaneous(table) else ""
     beyond = "" if table.tolerance is None else ", beyond the tolerance,"
     adjusted = {"holm": f", adjusted for all {noun}s (Holm)", "bh": f", adjusted for all {noun}s (BH)", None: ""}
     return [
@@ -166,6 +159,15 @@ def explain_columns(table: VerdictTable, noun: str) -> list[tuple[str, str]]:
         (table.heading("bounds"), "lowest and highest value possible if scores are known by cell only"),
         (table.heading("null_mean"), f"mean of {table.metric.name} for calibrated models with the same scores"),
     ]
+
+
+def explain_intervals(table: VerdictTable, noun: str) -> tuple[str, ...]:
+    """Return whether the confidence intervals of a table of segments or periods are simultaneous, below it."""
+    return (f"Confidence intervals are simultaneous over all {noun}s.",) if _simultaneous(table) else ()
+
+
+def _simultaneous(table: VerdictTable) -> bool:
+    return table.adjust is not None and len(table) > 1
 
 
 # ---- classes -------------------------------------------------------------------------------------------------------
@@ -252,6 +254,8 @@ def format_difference(metric: Measure, low: float, high: float) -> str:
 
 def label_better(table: Comparison, row: int) -> str:
     """Return which model is better in a metric, in short."""
+    from truecal.results import Better, Undecided
+
     better, undecided = table.better[row], table.undecided[row]
     if better is not None:
         return f"{printable(table.models[better is Better.SECOND])} is better"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from truecal._text import plural, printable
+from truecal._text import format_count, format_percent, plural, printable
 from truecal.metrics import Direction
 from truecal.results import AlarmCause, MonitorStatus, MonitorTable, Series
-from truecal.words._format import format_count, format_percent, format_ratio, join_words
+from truecal.words._format import NAMED, format_ratio, join_words
 
 if TYPE_CHECKING:
     from truecal.analysis import Monitor, MonitorUpdate
 
 HUGE = 1e6  # beyond it the digits of an e-value mean nothing to a reader
-NAMED = 3  # series that a summary names
 NOTABLE_GROWTH = 1.05  # a correction for recurring clusters of less than 5% is not worth a sentence
 PREDICATES = {
     Direction.UNDER: "under-predicts",

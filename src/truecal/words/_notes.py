@@ -9,7 +9,7 @@ from truecal._text import plural
 from truecal.data import NAMED_FILES, Note, NoteCode, Reason, ReasonKind, RowCounts
 
 Values = Mapping[str, Any]
-KINDS = {
+REASON_TEXTS = {
     ReasonKind.NULL: "is null",
     ReasonKind.NAN: "is NaN",
     ReasonKind.OUT_OF_RANGE: "is outside {span}",
@@ -46,7 +46,7 @@ def describe_reason_kind(kind: ReasonKind, span: str = "[0, 1]") -> str:
     >>> describe_reason_kind(ReasonKind.NULL), describe_reason_kind(ReasonKind.OUT_OF_RANGE, "[0, 100]")
     ('is null', 'is outside [0, 100]')
     """
-    return KINDS[kind].format(span=span)
+    return REASON_TEXTS[kind].format(span=span)
 
 
 def _describe_reason(reason: Reason) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from truecal._text import plural
+from truecal._text import format_percent, plural
 from truecal.verdict import Plan
-from truecal.words._format import format_percent
 
 SCOPES = "on all predictions", "confined to a fifth of the information"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from truecal._errors import option
-from truecal._text import plural, printable
+from truecal._text import format_percent, plural, printable
 from truecal.inference import Map
 from truecal.results import (
     EffectTable,
@@ -23,11 +23,10 @@ from truecal.results import (
     name_period,
 )
 from truecal.verdict import Status
-from truecal.words._format import format_p_value, format_percent, format_ratio, format_ratio_ci
+from truecal.words._format import NAMED, format_p_value, format_ratio, format_ratio_ci
 from truecal.words._notes import describe_note
 
 EXAMPLES = np.array([0.01, 0.1, 0.5])  # predictions by which a map is illustrated
-NAMED = 3  # segments that a sentence names
 CLIPPED = "A contradicted prediction of exactly 0 or 1 has an infinite log loss; it counts as a probability of 1e-15."
 STILL = (
     "The recalibrated predictions are still miscalibrated: look for groups of rows (`truecal slices`), try another "

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 
-from truecal._text import plural
+from truecal._text import format_percent, plural
 from truecal.inference import NullDistribution
 from truecal.metrics import LTCE, Measure, Metric, format_name
 from truecal.results import BinTable, Region, Result
 from truecal.verdict import Status
 from truecal.words._bands import label_bands
-from truecal.words._format import (
-    DASH,
-    explain_metrics,
-    format_metric,
-    format_p_value,
-    format_percent,
-    format_ratio_cell,
-)
+from truecal.words._format import DASH, explain_metrics, format_metric, format_p_value, format_ratio_cell
 from truecal.words._verdict import (
     describe_claim,
     describe_evidence,
     describe_reach,
+    describe_total_alone,
     format_status,
     format_total,
     label_verdict,
@@ -87,7 +81,8 @@ def describe_notes(result: Result) -> tuple[str, ...]:
     ]
     if verdict.status == Status.MISCALIBRATED:
         return tuple(lines)
-    return (describe_reach(verdict), *lines)
+    alone = describe_total_alone(verdict) if verdict.status == Status.CONSISTENT else ()
+    return (describe_reach(verdict), *alone, *lines)
 
 
 def describe_region(region: Region) -> str:

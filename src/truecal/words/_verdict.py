@@ -6,30 +6,27 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from truecal._text import plural
+from truecal._text import format_count, plural
 from truecal.data import Outcome
 from truecal.metrics import Absolute, Direction, ScoreBand
 from truecal.verdict import COMPONENTS, FACTOR, FEW_CLUSTERS, Status, Verdict
-from truecal.words._bands import name_places
-from truecal.words._format import (
-    format_confidence,
-    format_count,
-    format_odds_ratio,
-    format_p_value,
-    format_ratio,
-    format_ratio_ci,
-)
+from truecal.words._bands import name_bands
+from truecal.words._format import format_confidence, format_odds_ratio, format_p_value, format_ratio, format_ratio_ci
 from truecal.words._notes import describe_note
 
 if TYPE_CHECKING:
     from truecal.results import VerdictTable
 
-STATUSES = {
+STATUS_TITLES = {
     Status.MISCALIBRATED: "Miscalibrated",
     Status.CONSISTENT: "No miscalibration found",
     Status.INCONCLUSIVE: "Inconclusive",
 }
-SIGNS = {Status.MISCALIBRATED: "\N{MULTIPLICATION X}", Status.CONSISTENT: "\N{CHECK MARK}", Status.INCONCLUSIVE: "?"}
+STATUS_SIGNS = {
+    Status.MISCALIBRATED: "\N{MULTIPLICATION X}",
+    Status.CONSISTENT: "\N{CHECK MARK}",
+    Status.INCONCLUSIVE: "?",
+}
 OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
 TOO = {Direction.UNDER: "too low", Direction.OVER: "too high"}
 SLOPES = {
@@ -41,7 +38,7 @@ TITLES = {test.name: test.title for test in COMPONENTS}
 
 def label_sign(status: Status) -> str:
     """Return the sign of a status."""
-    return SIGNS[Status(status)]
+    return STATUS_SIGNS[Status(status)]
 
 
 def label_outcome(outcome: Outcome) -> str:
@@ -58,7 +55,7 @@ def label_verdict(verdict: Verdict) -> str:
     """Return the verdict in short, for a title: the status, and how a miscalibrated model misses."""
     claim = describe_claim(verdict)[0]
     beyond = "" if verdict.tolerance is None or claim else " beyond the tolerance"
-    return f"{STATUSES[verdict.status]}{beyond}{f': {claim}' * bool(claim)}"
+    return f"{STATUS_TITLES[verdict.status]}{beyond}{f': {claim}' * bool(claim)}"
 
 
 def summarize_verdict(verdict: Verdict) -> str:
@@ -74,7 +71,9 @@ def describe_numbers(verdict: Verdict) -> str:
     if verdict.status == Status.MISCALIBRATED:
         return describe_claim(verdict)[1]
     if verdict.status == Status.CONSISTENT:
-        return f"{format_total(verdict)}; {_describe_rule(verdict)}"
+        p = format_p_value(verdict.tests["total"]) if verdict.total_alone else ""
+        alone = f", significant alone ({p}) but not combined with all component tests" if p else ""
+        return f"{format_total(verdict)}{alone}; {_describe_rule(verdict)}"
     return _describe_missing(verdict)
 
 
@@ -92,9 +91,11 @@ def describe_evidence(verdict: Verdict, advice: str | None = None) -> tuple[str,
     total = format_total(verdict)
     lines = [] if total in summary else [f"Overall, {total}."]
     if verdict.status != Status.MISCALIBRATED:
+        if verdict.status == Status.INCONCLUSIVE:  # the summary of a consistent verdict has it
+            lines += describe_total_alone(verdict)
         return (*lines, *describe_power(verdict), *describe_remarks(verdict))
     if _all_lean(verdict, places := _find_all_places(verdict)) and places:
-        lines.append(f"The error is clearest {name_places(verdict, places)}.")
+        lines.append(f"The error is clearest {name_bands(verdict, places)}.")
     if verdict.contradicted and (contradicted := _count_contradicted(verdict)) not in summary:
         lines.append(f"{contradicted}.")
     if (slope := verdict.slope_direction) is not None and SLOPES[slope] not in summary:
@@ -167,21 +168,21 @@ def format_counts(verdict: Verdict | VerdictTable, observed: float, expected: fl
 
 def describe_power(verdict: Verdict) -> tuple[str, ...]:
     """Return what was detectable beside the summary, if the model is not shown to be miscalibrated."""
-    lines = []
-    total = verdict.tests.get("total", 1.0)
-    if total <= verdict.significance < verdict.p_value and verdict.total_direction is not None:
-        lines.append(
-            f"The total alone is significant ({format_p_value(total)}); the combination of all component tests is not."
-        )
-    if verdict.status == Status.CONSISTENT:
-        up, down = format_odds_ratio(verdict.detectable_above), verdict.detectable_below
-        below = "" if math.isinf(down) else f" or below {math.floor(100 / down) / 100:.2g}"
-        lines.append(
-            f"Confined to a fifth of the information, an odds ratio above {up}{below} would have been detected."
-            if up != "infinite"
-            else "Confined to a fifth of the information, no odds ratio above 1 would have been detected."
-        )
-    return tuple(lines)
+    if verdict.status != Status.CONSISTENT:
+        return ()
+    up, down = format_odds_ratio(verdict.detectable_above), verdict.detectable_below
+    if up == "infinite":
+        return ("Confined to a fifth of the information, no odds ratio above 1 would have been detected.",)
+    below = "" if math.isinf(down) else f" or below {math.floor(100 / down) / 100:.2g}"
+    return (f"Confined to a fifth of the information, an odds ratio above {up}{below} would have been detected.",)
+
+
+def describe_total_alone(verdict: Verdict) -> tuple[str, ...]:
+    """Return why a verdict is not miscalibrated although the confidence interval of O/E excludes 1."""
+    if not verdict.total_alone:
+        return ()
+    p = format_p_value(verdict.tests["total"])
+    return (f"The total alone is significant ({p}); the combination of all component tests is not.",)
 
 
 def describe_reach(verdict: Verdict) -> str:
@@ -238,7 +239,7 @@ def describe_excess_tolerance(verdict: Verdict) -> str:
 
 def _claim(verdict: Verdict, way: Direction, places: Sequence[int] = ()) -> str:
     """Return "over-predicts above 20%"; of the top label "confidences above 20% are too high"."""
-    where = name_places(verdict, places) if places else ""
+    where = name_bands(verdict, places) if places else ""
     if verdict.outcome == "positive":
         return f"{way}{f' {where}' * bool(where)}"
     return f"confidences{f' {where}' * bool(where)} are {TOO[way]}"
@@ -297,7 +298,7 @@ def _advise(verdict: Verdict) -> str:
         cause = "Find out what makes them certain, such as rounding"
         return f"Recalibration does not correct {noun} of exactly 0 or 1. {cause}; {rest}."
     if wrong and len(wrong) < len(bands) and not _all_lean(verdict, wrong):
-        return f"{_recommend(verdict, f'{noun} {name_places(verdict, wrong)}')}; {others}."
+        return f"{_recommend(verdict, f'{noun} {name_bands(verdict, wrong)}')}; {others}."
     return f"{_recommend(verdict, f'these {noun}')}."
 
 
