@@ -176,8 +176,8 @@ CASES = [
     Case("empty", b"", EMPTY),
     Case("line ends alone", b"\n\n\n", EMPTY),
     Case("mark alone", b"\xef\xbb\xbf", EMPTY),
-    Case("header alone", H, "at least one row"),
-    Case("header without its end", H[:-1], "at least one row"),
+    Case("header alone", H, "at least one valid row"),
+    Case("header without its end", H[:-1], "at least one valid row"),
     Case("one row", H + b"1,0.75,b\n", (1, 1, 0.75, 0)),
     # separators
     Case("semicolons", b"y;p;t\n0;0.25;a\n1;0.75;b\n", OK, separator=";"),

@@ -29,13 +29,13 @@ from truecal.data import (
     infer_scale,
 )
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
-from truecal.reading._csv import Unforeseen
+from truecal.reading._csv import open_table
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
-from truecal.reading._plain import open_plain
-from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
+from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, find_files, open_files, read_first
+from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn, read_text_head
+from truecal.reading._types import ColumnType
 
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
@@ -233,6 +233,17 @@ class Roles:
             cluster=given["cluster"],
             score_scale=given["score_scale"],
         )
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """What each column is read as."""
+        found: dict[str, ColumnType] = dict.fromkeys((*self.by, *self.clusters, *self.on), "key")
+        found |= {name: "time" for name, every in self.periods.items() if every is not None}
+        found[self.label] = "label" if self.multiclass is None else "key"
+        found |= dict.fromkeys((*self.scores, *self.extras.names.values()), "number")
+        if isinstance(self.baseline, str) and not self.on:
+            found[self.baseline] = "number"
+        return found
 
     @property
     def span(self) -> str:
@@ -476,13 +487,10 @@ def infer_time(data: Any, *, format: str | None = None) -> str:
     >>> truecal.reading.infer_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
-    source = open_files(data, format=format, dates=True) if is_path(data) else None
-    frame = open_frame(data if source is None else source.frame)
-    pl, schema = language(frame), frame.collect_schema()
-    found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
+    found, names = _find_times(data, format)
     if len(found) != 1:
-        raise AmbiguousColumnsError("time", found, list(schema))
-    return str(found[0])
+        raise AmbiguousColumnsError("time", found, names)
+    return found[0]
 
 
 def find_time(data: Any, *, format: str | None = None) -> str | None:
@@ -494,17 +502,23 @@ def find_time(data: Any, *, format: str | None = None) -> str | None:
     >>> truecal.reading.find_time({"y": [0, 1], "p": [0.1, 0.4], "day": ["2026-01-31", "2026-02-01"]})
     'day'
     """
-    found = [name for name, column in _read_head(data, format).columns.items() if _holds_times(column)]
+    found, _ = _find_times(data, format, least=2)
     return found[0] if len(found) == 1 else None
 
 
-def _holds_times(column: HeadColumn) -> bool:
-    """Whether the first values are dates or times, or text of them in ISO format."""
+def _find_times(data: Any, format: str | None, least: int = 1) -> tuple[list[str], Sequence[str]]:
+    """Return the columns whose first rows hold at least so many dates or times, and the names of all."""
+    head = _read_head(data, format)
+    return [name for name, column in head.columns.items() if _holds_times(column, least)], head.names
+
+
+def _holds_times(column: HeadColumn, least: int) -> bool:
+    """Whether the first values are at least so many dates or times, or text of them in ISO format."""
     if column.type not in ("text", "other"):
         return False
     values = column.distinct()[:FEWEST]
     try:
-        return len(values) > 1 and all(isinstance(each, date) or date.fromisoformat(each[:10]) for each in values)
+        return len(values) >= least and all(isinstance(each, date) or date.fromisoformat(each[:10]) for each in values)
     except (TypeError, ValueError):
         return False
 
@@ -551,22 +565,18 @@ def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -
     >>> truecal.reading.count_copies({name: column * 2 for name, column in columns.items()}, ["y", "p"])
     (200, 400)
     """
-    plain, own = open_plain(data, format), set(used)
-    if plain is not None:
-        lines = plain.lines.split(b"\n", ROWS)[:ROWS]
-        rows, distinct = len(lines), len(set(lines))
-        values = ((name, len(set(fields))) for name, fields in plain.split(ROWS).items() if name not in own)
-    else:
+    own, head = set(used), _read_text_head(data, format)
+    if head is None:
         frame, names = _load_head(data, format, lambda names: names if len(names) <= FEW_COLUMNS else [])
         if frame is None or any(FrameColumn(frame[name]).type == "nested" for name in names):
             return 0, 0
-        rows, distinct = len(frame), len(frame.unique())
-        values = ((name, len(frame[name].unique())) for name in names if name not in own)
-    copies = rows - distinct
-    if copies < max(COPIES * rows, MANY):
-        return 0, rows
-    apart = (count >= (MANY if _is_owner(name) else NEARLY_ALL * distinct) for name, count in values)
-    return copies if any(apart) else 0, rows
+        head = Head({name: FrameColumn(frame[name]) for name in names}, len(frame), names, len(frame.unique()))
+    copies = head.rows - head.distinct
+    if copies < max(COPIES * head.rows, MANY):
+        return 0, head.rows
+    values = ((name, len(column.distinct())) for name, column in head.columns.items() if name not in own)
+    apart = (count >= (MANY if _is_owner(name) else NEARLY_ALL * head.distinct) for name, count in values)
+    return copies if any(apart) else 0, head.rows
 
 
 def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | None = None) -> list[str]:
@@ -667,10 +677,11 @@ def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
 
 def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = lambda _: True) -> Head:
     """Load the first rows of the columns whose names are wanted into this process; fewer of very many columns."""
-    plain = open_plain(data, format)
-    head = None if plain is None else plain.read_head()
-    if head is not None:
-        return head
+    text = _read_text_head(data, format)
+    if text is not None:
+        if not text.rows:
+            raise ValueError("The data must have at least one row; they have none.")
+        return text
     frame, names = _load_head(data, format, lambda names: [name for name in names if wanted(name)])
     if frame is None:
         return Head({}, 0, names)
@@ -679,12 +690,18 @@ def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = la
     return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame), names)
 
 
-def _load_head(
-    data: Any, format: str | None, choose: Callable[[list[str]], list[str]], types: Mapping[str, Any] | None = None
-) -> tuple[Any, list[str]]:
+def _read_text_head(data: Any, format: str | None) -> Head | None:
+    """The first rows of the first file of CSV; None for other data."""
+    if not is_path(data):
+        return None
+    places, kind = find_files(data, format)
+    return read_text_head(open_table(places[0], kind)) if kind in ("csv", "tsv") else None
+
+
+def _load_head(data: Any, format: str | None, choose: Callable[[list[str]], list[str]]) -> tuple[Any, list[str]]:
     """The first rows of the columns that are chosen of all names, fewer of very many, None of none; and all names."""
-    source = open_files(data, format=format, types=types) if is_path(data) else None
-    frame = open_frame(data if source is None else source.frame)
+    source = open_files(data, format=format) if is_path(data) else None
+    frame = open_frame(data if source is None else read_first(source))
     names = list(frame.collect_schema())
     chosen = choose(names)
     if not chosen:
@@ -692,11 +709,8 @@ def _load_head(
     frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
     if source is None:
         return (frame.collect() if is_lazy(frame) else frame), names
-    try:
-        with source.explain_errors():
-            return frame.collect(), names
-    except Unforeseen:  # polars reads more lines of JSON than it is asked for
-        return _load_head(list(source.places), source.kind, choose, source.infer_types(chosen))
+    with source.explain_errors():
+        return frame.collect(), names
 
 
 def _find_kinds(head: Head) -> dict[str, Kind]:

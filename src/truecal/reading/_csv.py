@@ -56,10 +56,6 @@ class Unreadable(ValueError):
     """A file cannot be read in its format."""
 
 
-class Unforeseen(Unreadable):
-    """A later row of a file has another type than the first rows."""
-
-
 class Copy:
     """A temporary file, deleted with this object; if the process is killed, when the next copy is made by another."""
 
@@ -120,9 +116,9 @@ def _delete(process: int, place: Path) -> None:
                 place.rmdir()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A CSV file that was checked.
+    """A text file that was checked.
 
     place, copy
         The plain file to read: the file itself, or a copy that is deleted with this object.
@@ -133,8 +129,10 @@ class Table:
     missing
         The words for missing values to look for: one if no field begins as another does, since looking for all of
         them takes nearly half as long again.
-    again
-        The names that several of its columns have.
+    names, again
+        The names of its columns, and those that several of them have; none for lines of JSON.
+    head
+        Its first bytes.
     """
 
     place: Path
@@ -143,6 +141,8 @@ class Table:
     spaced: bool
     missing: list[str]
     copy: Copy | None
+    head: bytes
+    names: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
 
 
@@ -165,24 +165,26 @@ def open_table(place: Path, kind: str) -> Table:
         copy = _unpack(place)
         plain = place if copy is None else copy.place
         if kind == "jsonl":
-            table = Table(plain, "", _check_lines(plain, place), False, [], copy)
+            rows, head = _check_lines(plain, place)
+            table = Table(plain, "", rows, False, [], copy, head)
         else:
             table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
     _recent.append((key, table))
     return table
 
 
-def _check_lines(place: Path, shown: Path) -> int:
-    """Count the lines of JSON that are not blank; raise an error for what a parser would pass over or could not bear:
-    a name that stands twice in one, and deep nesting."""
-    rows, held = 0, b""
+def _check_lines(place: Path, shown: Path) -> tuple[int, bytes]:
+    """Count the lines of JSON that are not blank, and return the first of them; raise an error for what a parser would
+    pass over or could not bear: a name that stands twice in one, and deep nesting."""
+    rows, held, head = 0, b"", b""
     with open(place, "rb") as file:
         while piece := file.read(CHUNK):
+            head = head or piece
             text, line_end, held = (held + piece).rpartition(b"\n")
             rows += _check_whole_lines(text + line_end, rows, shown)
             if len(held) > LONGEST:
                 _refuse(shown, f"must have lines of less than {LONGEST:,} bytes; line {rows + 1:,} is longer.")
-    return rows + _check_whole_lines(held, rows, shown)
+    return rows + _check_whole_lines(held, rows, shown), head
 
 
 def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
@@ -295,7 +297,9 @@ def _count_rows(
         return None
     missing = MISSING if state[4] & (SPACED | MAY_BE_MISSING) else MISSING[:1]
     again = tuple(name for name, count in Counter(names).items() if count > 1)
-    return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, again)
+    file.seek(0)
+    head = file.read(CHUNK).removeprefix(UTF8_MARK)
+    return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, head, tuple(names), again)
 
 
 def _check_encoding(head: bytes, shown: Path) -> None:

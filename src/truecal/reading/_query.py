@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from truecal.reading._columns import (
     find_scales,
 )
 from truecal.reading._csv import MISSING as MISSING_WORDS
-from truecal.reading._csv import Unforeseen, Unreadable
+from truecal.reading._csv import Unreadable
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import (
     collect,
@@ -58,11 +58,10 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._files import Files, advise_on, check_year_first, open_files
-from truecal.reading._plain import open_plain
+from truecal.reading._files import Files, advise_on, check_year_first, list_names, open_files
+from truecal.reading._types import ColumnType
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
-T = TypeVar("T")
 DROP = 'missing="drop"'  # the option that leaves out rows without a value
 CLUSTERLESS = extras.KINDS
 KINDS = extras.KINDS + 1
@@ -108,7 +107,8 @@ class Joined(NamedTuple):
 class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
     nothing; `joined` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
-    that labels and scores were computed from, if they were."""
+    that labels and scores were computed from, if they were. `texts` are the columns of a text file that tell segments
+    or clusters apart: their values may be numbers."""
 
     frame: Any
     roles: Roles
@@ -117,31 +117,22 @@ class Query:
     joined: Joined | None = None
     marked: bool = False
     origin: Query | None = None
+    texts: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, data: Any, roles: Roles, types: Mapping[str, Any] | None = None) -> Query:
-        """Make the query of a dataframe or of files, whose `types` may be known; raise an error if a column is missing
-        or of the wrong type."""
-        other = roles.baseline
-        numbers = (*roles.scores, other) if isinstance(other, str) and not roles.on else roles.scores
-        numbers = (*numbers, *roles.extras.names.values())
-        dates, codes = any(roles.periods.values()), (*roles.by, *roles.clusters)
-        frame, source = open_data(data, roles.format, numbers, dates, codes, roles.on, types)
-        if source is not None and source.lacks((roles.label, *numbers, *codes, *roles.on)):
-            return cls.of(list(source.places), replace(roles, format=source.kind), source.infer_types(()))
+    def of(cls, data: Any, roles: Roles) -> Query:
+        """Make the query of a dataframe or of files; raise an error if a column is missing or of the wrong type."""
+        types = roles.types
+        mark = FILE if roles.missing == "drop" or roles.extras.counted else None
+        frame, source = open_data(data, roles.format, types, mark)
         if source is not None:
-            source.check_once((roles.label, *numbers, *roles.by, *roles.on, *roles.clusters))
-            mixed = source.check_dates(name for name, every in roles.periods.items() if every)
-            if mixed and types is None:
-                known = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
-                known |= dict.fromkeys(mixed, language(frame).Datetime("us"))
-                return cls.of(list(source.places), replace(roles, format=source.kind), known)
-        query = cls(decode_numbers(frame, (roles.label, *numbers)), roles, source)
+            source.check_once(types)
+        numbers = [name for name, kind in types.items() if kind in ("number", "label")]
+        query = cls(decode_numbers(frame, numbers), roles, source)
+        if source is not None:
+            query = replace(query, marked=source.marked, texts=source.texts)
         query = replace(query, roles=query._check_columns())
-        if source is not None and len(source.places) > 1 and (roles.missing == "drop" or roles.extras.counted):
-            frame = decode_numbers(open_frame(source.mark_rows(FILE)), (roles.label, *numbers))
-            query = replace(query, frame=frame, marked=True)
-        return query if other is None else query._with_baseline()
+        return query if roles.baseline is None else query._with_baseline()
 
     def of_model(self, index: int) -> Query:
         """Return the same query for one of the models."""
@@ -243,7 +234,7 @@ class Query:
                 f"{option('on')} must name the columns that match the baseline's rows with these; it is missing."
             )
         added = {name: f"{BASELINE}{i}" for i, name in enumerate(roles.scores)}
-        frame, others = _join_scores(self.frame, other, roles, added)
+        frame, others = _join_scores(self, other, added)
         joined = Joined(_count_rows(self.frame) if self.rows is None else self.rows, others)
         return replace(self, frame=frame, baselines=tuple(added.values()), joined=joined)
 
@@ -713,7 +704,8 @@ class Query:
         for value in values[:LISTED]:
             row = self._find_row(self.roles.label, language(self.frame).col("value") == value) if self._placed else None
             place = "" if row is None else f", the first {self._name_row(row[0])}"
-            described.append(f"{value!r} ({plural(counts[value], 'row')}{place})")
+            shown = f"{value:g}" if isinstance(value, float) else repr(value)
+            described.append(f"{shown} ({plural(counts[value], 'row')}{place})")
         more = f" and {len(values) - LISTED:,} more" if len(values) > LISTED else ""
         return f"{', '.join(described)}{more}"
 
@@ -740,44 +732,16 @@ def status_of(name: str) -> int:
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
     """Return the columns of a dataframe or of files."""
-    plain = open_plain(frame, format)
-    return list(open_data(frame, format)[0].collect_schema()) if plain is None else plain.names
-
-
-def read_data(data: Any, roles: Roles, read: Callable[[Query], T]) -> T:
-    """Read the query of data; once more if a later row of text has another type than the first ones."""
-    query = Query.of(data, roles)
-    try:
-        return read(query)
-    except Unforeseen:
-        source = query.source
-        if source is None or not source.inferred:
-            raise
-        types = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
-        return read(Query.of(list(source.places), replace(roles, format=source.kind), types))
+    return list_names(frame, format) if is_path(frame) else list(open_data(frame, format)[0].collect_schema())
 
 
 def open_data(
-    data: Any,
-    format: str | None,
-    numbers: tuple[str, ...] = (),
-    dates: bool = False,
-    codes: tuple[str, ...] = (),
-    on: tuple[str, ...] = (),
-    types: Mapping[str, Any] | None = None,
+    data: Any, format: str | None, types: Mapping[str, ColumnType] | None = None, mark: str | None = None
 ) -> tuple[Any, Files | None]:
-    """Return the frame of data, and the files behind it, if any; the types of columns `on` are those of all rows."""
+    """Return the frame of data, and the files behind it, if any; see `open_files`."""
     source = None
     if is_path(data):
-        options: Any = {"numbers": numbers, "dates": dates, "codes": (*codes, *on)}
-        source = open_files(data, format=format, types=types, **options)
-        known = source.frame.collect_schema()
-        if on and source.inferred and all(name in known for name in on):
-            try:
-                with source.explain_errors():
-                    source.frame.select(column(source.frame, name).count() for name in on).collect(engine="streaming")
-            except Unforeseen:
-                source = open_files(source.places, format=source.kind, types=source.infer_types(on), **options)
+        source = open_files(data, format=format, types=types, mark=mark)
     elif format is not None:
         raise ValueError(f"{option('format')} is for files; the data are {type(data).__name__}.")
     return open_frame(data if source is None else source.frame), source
@@ -801,6 +765,13 @@ def _check_joined(own: Any, other: Any, on: Sequence[str], scores: Iterable[str]
             _refuse_scores(name, other[name], "in the baseline ")
 
 
+def _match_texts(frame: Any, names: Iterable[str]) -> Any:
+    """Return a frame whose whole numbers are text, in columns that are matched with those of a text file."""
+    pl, schema = language(frame), frame.collect_schema()
+    texts = [name for name in names if schema[name].is_integer()]
+    return frame.with_columns(*(column(frame, name).cast(pl.String) for name in texts)) if texts else frame
+
+
 def _describe_kind(kind: Any) -> str:
     """What values of a type can be equal to."""
     name = str(kind).partition("(")[0]
@@ -812,14 +783,15 @@ def _count_rows(frame: Any) -> int:
     return int(collect(frame.select(language(frame).len().alias("rows")))["rows"][0])
 
 
-def _join_scores(frame: Any, other: Any, roles: Roles, added: Mapping[str, str]) -> tuple[Any, int]:
+def _join_scores(query: Query, other: Any, added: Mapping[str, str]) -> tuple[Any, int]:
     """Join columns of another frame under new names, with a column of what they match: the place of that row in this
     process, else True. Also return how many rows the other frame has.
 
     A row may match at most one row of the other frame.
     """
-    right, source = open_data(other, roles.format if is_path(other) else None, tuple(added), on=roles.on)
-    on = list(roles.on)
+    frame, roles, on = query.frame, query.roles, list(query.roles.on)
+    types: dict[str, ColumnType] = {**dict.fromkeys(roles.on, "key"), **dict.fromkeys(added, "number")}
+    right, source = open_data(other, roles.format if is_path(other) else None, types)
     if source is not None:
         source.check_once((*on, *added))
     for side in (frame, right):
@@ -828,6 +800,8 @@ def _join_scores(frame: Any, other: Any, roles: Roles, added: Mapping[str, str])
     for name in added:
         check_column("score", name, list(right.collect_schema()))
     right = decode_numbers(right, added)
+    frame = frame if source is None else _match_texts(frame, source.texts)
+    right = _match_texts(right, query.texts.intersection(on))
     _check_joined(frame.collect_schema(), right.collect_schema(), on, added)
     pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
     other_scores = pick(right, keys | {new: old for old, new in added.items()})

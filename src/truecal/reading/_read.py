@@ -86,8 +86,9 @@ from truecal.reading._engines import (
     stream_arrow,
 )
 from truecal.reading._extras import FRACTION
-from truecal.reading._plain import PlainColumn, open_plain, read_labels, read_scores, read_segments
-from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, read_data, span_lines, status_of
+from truecal.reading._plain import open_plain, read_labels, read_scores, read_segments
+from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
+from truecal.reading._types import as_number, as_whole_numbers, type_segments
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
@@ -188,7 +189,7 @@ def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
     if observations is not None:
         return {observations.score: _check_settings(observations, roles)}
     found = _read_plain(data, roles)
-    return read_data(data, roles, _read_query) if found is None else found
+    return _read_query(Query.of(data, roles)) if found is None else found
 
 
 def _warn_of_passed_over(data: Any) -> None:
@@ -244,7 +245,7 @@ def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObser
         raise ValueError(
             f"{option('score')} must name a column for each of several classes; it names {', '.join(found)} alone."
         )
-    return read_data(data, Roles.of(given, found, names or (), periods), _read_classes)
+    return _read_classes(Query.of(data, Roles.of(given, found, names or (), periods)))
 
 
 def is_observations(data: Any) -> bool:
@@ -346,13 +347,12 @@ def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
     fields = table.split()
     read = {own: read_scores(fields[name]) for own, name in numbers.items()}
     scores = {own: score for own, score in read.items() if score is not None}
-    segments = [read_segments(fields[name], table.missing) for name in roles.by if name not in numbers.values()]
-    parts = [part for part in segments if part is not None]
     label = read_labels(fields[roles.label])
-    if label is None or len(scores) < len(numbers) or len(parts) < len(roles.by):
+    if label is None or len(scores) < len(numbers) or not {roles.label, *numbers.values()}.isdisjoint(roles.by):
         return None
-    query, grid = Query(None, roles, None, baselines), roles.limits.grid
-    batch, found = _PlainBatch(query, label, scores, parts), {}
+    segments = [read_segments(fields[name], table.missing) for name in roles.by]
+    query, grid = Query(None, roles, None, baselines, texts=frozenset(roles.by)), roles.limits.grid
+    batch, found = _PlainBatch(query, label, scores, segments), {}
     for i, name in enumerate(roles.scores):
         model = _Model(query, i, None if grid == "auto" else grid)
         model.add(batch)
@@ -570,10 +570,12 @@ class Batch:
     def cluster(self) -> Ints:
         """The hash of each row's cluster; of rows without one it has any value."""
         column = self.part[CLUSTER]
+        if self.query.roles.cluster in self.query.texts and (numbers := as_whole_numbers(column)) is not None:
+            column = numbers
         if column.dtype.is_integer() and not column.null_count():
             return hash_numbers(np.asarray(column.to_numpy()))
         values, codes = encode_values(column)
-        return hash_values(values)[codes]
+        return _hash_clusters(self.query, values)[codes]
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
@@ -597,7 +599,7 @@ class _PlainBatch(Batch):
     """The rows of a plain file, all of which are valid."""
 
     def __init__(
-        self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray], by: Sequence[PlainColumn]
+        self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray], by: Sequence[tuple[list[Any], Ints]]
     ) -> None:
         super().__init__(query, label)
         self.scores, self.by = scores, by
@@ -614,7 +616,7 @@ class _PlainBatch(Batch):
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
-        return _find_segments([column.encode() for column in self.by], len(self.part))
+        return _find_segments(self.by, len(self.part))
 
 
 class _ClassBatch(Batch):
@@ -959,7 +961,11 @@ def _make_tallies(
     grid = roles.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
     positive = None if roles.pos_label is None else str(roles.pos_label)
-    alike = {key: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
+    typed = [name in query.texts for name in roles.by]
+    plain = list({**parts, **dropped})
+    names = dict(zip(plain, type_segments(plain, typed), strict=True))
+    alike = {names[key]: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
+    dropped = {names[key]: counts for key, counts in dropped.items()}
     periods = dict(roles.periods)
     settings = roles.by, periods, bits, positive, dropped, pairs
     made = Observations(roles.label, roles.scores[0], alike, *settings, files=files, cluster=roles.cluster)
@@ -986,7 +992,7 @@ def _group(query: Query, bits: int | None) -> Observations:
         for segment, own in _split_lines(query.roles, lines, np.flatnonzero(status))
     }
     kept = np.flatnonzero(status == 0)
-    hashes = _hash_lines(lines) if query.roles.clusters else None
+    hashes = _hash_lines(query, lines) if query.roles.clusters else None
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.roles, lines, kept):
         if cells and bits is not None:
@@ -1068,10 +1074,15 @@ def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator
             yield segment, rows
 
 
-def _hash_lines(lines: Mapping[str, Any]) -> Ints:
+def _hash_lines(query: Query, lines: Mapping[str, Any]) -> Ints:
     """The hash of each line's cluster; of lines without one it has any value."""
     distinct, code = number_values(lines[CLUSTER])
-    return hash_values(distinct)[code]
+    return _hash_clusters(query, distinct)[code]
+
+
+def _hash_clusters(query: Query, values: Sequence[Any]) -> Ints:
+    """The hashes of clusters. Whole numbers in text are hashed as such, so that every format gives the same."""
+    return hash_values(list(map(as_number, values)) if query.roles.cluster in query.texts else values)
 
 
 def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Ints | None) -> Tally:
@@ -1095,7 +1106,7 @@ def _group_pairs(query: Query, read: int) -> Pairs:
     kept = lines["status"] == 0
     how = query.roles.sampling
     first, second = (np.asarray(how.to_sampled(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
-    hashes = _hash_lines(lines)[kept] if query.roles.clusters else None
+    hashes = _hash_lines(query, lines)[kept] if query.roles.clusters else None
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept], hashes)
     RowCounts(read, pairs.n_rows, query.name_reasons(counts, query.roles.scores[0]))  # no row was lost
     return replace(pairs, names=_name_pair(query), sampling=how)

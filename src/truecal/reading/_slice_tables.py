@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, combinations, pairwise
 from typing import Any, Unpack
@@ -32,8 +32,9 @@ from truecal.data import (
 )
 from truecal.reading._columns import Roles, split_name
 from truecal.reading._engines import encode_values, is_missing, language, pick, stream
-from truecal.reading._query import KINDS, Query, column_names, read_data
+from truecal.reading._query import KINDS, Query, column_names
 from truecal.reading._read import BATCH, Batch, stream_batches
+from truecal.reading._types import convert, find_types
 
 LEVELS = 10  # of a column, besides other values and null
 BINS = 8  # of scores
@@ -71,7 +72,15 @@ def cross(
         raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
     names = tuple(name for name in names if name != score)
     found = Roles(label, (score,), names, sampling=as_sampling(sampling), **roles)
-    return read_data(data, found, lambda query: _slice_tables(query, pairs))
+    return _slice_tables(_type_columns(Query.of(data, found)), pairs)
+
+
+def _type_columns(query: Query) -> Query:
+    """Return the query with columns of text as what all of their values are."""
+    names = [name for name in query.roles.by if name in query.texts]
+    with query.explain_errors():
+        frame = convert(query.frame, find_types(query.frame, names)) if names else query.frame
+    return replace(query, frame=frame, texts=query.texts.difference(names))
 
 
 def _slice_tables(query: Query, pairs: bool) -> Crossed:
