@@ -413,7 +413,7 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
 
 @pytest.mark.parametrize("grid", [None, 5])
 def test_tied_segments_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
-    monkeypatch.setattr(module, "LOOK", 1600)
+    monkeypatch.setattr(module, "LOOK_AT_TEXT", 1600)
     monkeypatch.setattr(_plain, "MOST", 0)
     p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
     y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)

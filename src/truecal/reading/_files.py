@@ -135,8 +135,11 @@ class Files:
         import polars as pl
 
         for i, place in enumerate(self.places if len(self.places) > 1 else ()):
-            with Files(None, (), (place,), self.kind).explain_errors():
-                own = Files(None, (), (place,), self.kind, tables=self.tables[i : i + 1])
+            own = Files(None, (), (place,), self.kind, tables=self.tables[i : i + 1])
+            if self.kind in ("csv", "tsv"):
+                yield place, dict.fromkeys(self.tables[i].names)
+                continue
+            with own.explain_errors():
                 columns = dict(_open(pl, own, None)[0].collect_schema())
             yield place, columns
 
@@ -467,10 +470,8 @@ def _open_csv(
     chosen = {name: _choose_type(pl, tables, name, kind) for name, kind in types.items() if name in first.names}
     spaced = {name: kind for name, kind in chosen.items() if any(table.spaced for table in tables)}
     spaced = {name: kind for name, kind in spaced.items() if kind not in (pl.String, pl.Boolean)}
-    options: dict[str, Any] = {"separator": first.separator, "glob": False, "infer_schema": False}
-    options |= {"null_values": missing, "include_file_paths": mark}
     given = {name: kind for name, kind in chosen.items() if name not in spaced}
-    frame = pl.scan_csv([table.place for table in tables], schema_overrides=given, **options)
+    frame = _scan_text(pl, tables, given, include_file_paths=mark)
     if spaced:
         words = {name: column(frame, name).str.strip_chars(" ") for name in spaced}
         plain = {name: pl.when(~word.is_in(missing)).then(word) for name, word in words.items()}
@@ -480,6 +481,17 @@ def _open_csv(
         )
         frame = frame.with_columns(*(value.alias(name) for name, value in zip(spaced, values, strict=True)))
     return frame, [name for name, kind in types.items() if kind == "key" and name in chosen]
+
+
+def _scan_text(pl: Any, tables: Sequence[Table], types: Mapping[str, Any], **options: Any) -> Any:
+    """Open CSV with some columns of these types, and the others as text."""
+    first, missing = tables[0], max((table.missing for table in tables), key=len)
+    schema = {name: types.get(name, pl.String) for name in first.names}
+    # with all names polars need not look at the file; equal ones, and those with quotes, it names in its own way
+    own_names = first.again or any(chr(34) in name for name in first.names)
+    known = {"infer_schema": False, "schema_overrides": types} if own_names else {"schema": schema}
+    options |= {"separator": first.separator, "glob": False, "null_values": missing}
+    return pl.scan_csv([table.place for table in tables], **known, **options)
 
 
 def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) -> Any:
@@ -497,13 +509,11 @@ def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) 
 
 def _find_first_word(pl: Any, tables: Sequence[Table], name: str) -> str:
     """The first value of a column of CSV that is not missing; "" if there is none."""
-    first, missing = tables[0], max((table.missing for table in tables), key=len)
-    head = read_text_head(first)
+    head = read_text_head(tables[0])
     present = head.columns[name].present() if name in head.columns else []
-    if len(present) or (len(tables) == 1 and head.rows == first.rows):
+    if len(present) or (len(tables) == 1 and head.rows == tables[0].rows):
         return str(present[0]) if len(present) else ""
-    options: dict[str, Any] = {"separator": first.separator, "glob": False, "infer_schema": False}
-    words = pl.scan_csv([table.place for table in tables], null_values=missing, **options)
+    words = _scan_text(pl, tables, {})
     found = words.select(column(words, name).alias("word")).drop_nulls().head(1).collect(engine="streaming")
     return str(found["word"][0]).strip() if len(found) else ""
 

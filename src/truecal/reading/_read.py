@@ -87,12 +87,14 @@ from truecal.reading._engines import (
 )
 from truecal.reading._extras import FRACTION
 from truecal.reading._plain import open_plain, read_labels, read_scores, read_segments
+from truecal.reading._preview import read_text_head
 from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
 from truecal.reading._types import as_number, as_whole_numbers, type_segments
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
 LOOK = 1 << 17  # the first rows, by which ties are judged
+LOOK_AT_TEXT = 5_000  # the same of text, whose first rows are known
 TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
 VERY_TIED = 64  # the same if scores are grouped into a grid
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
@@ -511,13 +513,21 @@ def _open_batches(query: Query, bits: int | None) -> Iterator[Any] | None:
     if not query.here:
         return stream_arrow(query.rename(query.frame), BATCH) if _is_countable(query, bits) else None
     lone = len(query.roles.scores) == 1 and not (query.baselines or query.marked or query.roles.clusters)
-    if is_lazy(query.frame) and query.roles.by and lone:
-        names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
-        with query.explain_errors():
-            first = query.rename(query.select().head(LOOK).collect())
-        if len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * tied <= LOOK:
-            return None
+    if is_lazy(query.frame) and query.roles.by and lone and _are_tied(query, tied):
+        return None
     return stream_batches(query)
+
+
+def _are_tied(query: Query, rows: int) -> bool:
+    """Whether many rows share segment and score, by the first ones; of text, those that are known already."""
+    if query.source is not None and query.source.tables and query.source.kind != "jsonl":
+        head = read_text_head(query.source.tables[0])
+        columns = [head.columns[name].every() for name in (*query.roles.scores, *query.roles.by)]
+        return head.rows >= LOOK_AT_TEXT and len(set(zip(*columns, strict=True))) * rows <= head.rows
+    names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
+    with query.explain_errors():
+        first = query.rename(query.select().head(LOOK).collect())
+    return len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * rows <= LOOK
 
 
 def stream_batches(query: Query) -> Iterator[Any]:
