@@ -47,11 +47,11 @@ def test_a_file_is_opened_at_most_twice(need, folder, command, size):
     if shutil.which("strace") is None:
         missing("strace is not installed")
     scores = "p,q" if command == "compare" else "p"
-    words = [command, f"{size}.csv", "-y", "y", "-p", scores, *COMMANDS[command]]
-    traced = ["strace", "-f", "-qq", "-e", "trace=open,openat", "-o", f"{command}-{size}.txt"]
-    done = subprocess.run(
-        [*traced, sys.executable, "-m", "truecal", *words], cwd=folder, env=environment(), capture_output=True, check=False
-    )
+    options = [str(folder / word) if "." in word else word for word in COMMANDS[command]]
+    words = [command, str(folder / f"{size}.csv"), "-y", "y", "-p", scores, *options]
+    traced = ["strace", "-f", "-qq", "-e", "trace=open,openat", "-o", str(folder / f"{command}-{size}.txt")]
+    call = [*traced, sys.executable, "-m", "truecal", *words]
+    done = subprocess.run(call, env=environment(), capture_output=True, check=False)
     assert done.returncode in (0, 1, 3), done.stderr
-    opened = (folder / f"{command}-{size}.txt").read_text().count(f'"{size}.csv"')
+    opened = (folder / f"{command}-{size}.txt").read_text().count(f'/{size}.csv"')
     assert 1 <= opened <= 2

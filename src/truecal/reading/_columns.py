@@ -21,6 +21,7 @@ from truecal.data import (
     SUM,
     WINDOWS,
     AnyArray,
+    LabelDelay,
     Multiclass,
     Sampling,
     as_sampling,
@@ -32,7 +33,6 @@ from truecal.reading._classes import ClassNames, find_class_columns, find_score_
 from truecal.reading._csv import open_table
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
-from truecal.reading._extras import NO_EXTRAS, Extras
 from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, find_files, open_files, read_first
 from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn, read_text_head
 from truecal.reading._types import ColumnType
@@ -174,8 +174,9 @@ class Roles:
         matched by the columns `on`.
     sampling
         How rows got their labels and their place in the data.
-    extras
-        Columns of ages and weights.
+    label_delay, count, importance_weight
+        The share of positives that is known: a column of it, or of ages with a table of shares; columns of how often a
+        row was seen, and of what it stands for elsewhere.
     cluster
         The column that tells customers, patients or documents apart.
     score_scale
@@ -195,7 +196,9 @@ class Roles:
     sampling: Sampling = NO_SAMPLING
     multiclass: Multiclass = None
     labels: tuple[Any, ...] | None = None
-    extras: Extras = NO_EXTRAS
+    label_delay: str | LabelDelay | None = None
+    count: str | None = None
+    importance_weight: str | None = None
     cluster: str | None = None
     score_scale: ScoreScale = "probability"
 
@@ -229,7 +232,9 @@ class Roles:
             sampling=sampling.applied,
             multiclass=several.get("multiclass"),
             labels=None if labels is None else tuple(labels),
-            extras=Extras(sampling.label_delay, given["count"], given["importance_weight"]),
+            label_delay=sampling.label_delay,
+            count=given["count"],
+            importance_weight=given["importance_weight"],
             cluster=given["cluster"],
             score_scale=given["score_scale"],
         )
@@ -240,10 +245,27 @@ class Roles:
         found: dict[str, ColumnType] = dict.fromkeys((*self.by, *self.clusters, *self.on), "key")
         found |= {name: "time" for name, every in self.periods.items() if every is not None}
         found[self.label] = "label" if self.multiclass is None else "key"
-        found |= dict.fromkeys((*self.scores, *self.extras.names.values()), "number")
+        found |= dict.fromkeys((*self.scores, *self.row_columns.values()), "number")
         if isinstance(self.baseline, str) and not self.on:
             found[self.baseline] = "number"
         return found
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """The columns of ages and weights by the names that they get."""
+        age = self.label_delay.age if isinstance(self.label_delay, LabelDelay) else self.label_delay
+        found = {"age": age, "weight": self.count, "importance_weight": self.importance_weight}
+        return {name: column for name, column in found.items() if column is not None}
+
+    @property
+    def counted(self) -> bool:
+        """Whether rows have weights of any kind."""
+        return self.count is not None or self.importance_weight is not None
+
+    @property
+    def sums(self) -> list[str]:
+        """The prepared columns that are added up when rows are grouped."""
+        return [name for name in ("weight", "importance_weight") if name in self.row_columns]
 
     @property
     def span(self) -> str:
@@ -259,11 +281,19 @@ class Roles:
     def plain(self) -> bool:
         """Whether nothing but labels of 0 and 1, probabilities and columns of segments is read."""
         others = self.pos_label, self.multiclass, self.cluster
-        fields = self.score_scale == "probability" and not self.periods and not self.extras.names and not self.on
+        fields = self.score_scale == "probability" and not self.periods and not self.row_columns and not self.on
         return fields and isinstance(self.baseline, str | None) and all(each is None for each in others)
 
     def __post_init__(self) -> None:
         check_scale(self.score_scale)
+        for name, column in (("count", self.count), ("importance_weight", self.importance_weight)):
+            if column is not None and not isinstance(column, str):
+                raise TypeError(f"{option(name)} must be the name of a column; it is {column!r}.")
+        if self.label_delay is not None and not isinstance(self.label_delay, (str, LabelDelay)):
+            raise TypeError(
+                f"{option('label_delay')} must be a `LabelDelay(column, table)`, or the name of a column of shares; it "
+                f"is {self.label_delay!r}."
+            )
         if self.multiclass is not None and self.score_scale == "logit":
             raise ValueError(
                 f"{option('score_scale')} must not be 'logit' where {option('multiclass')} is given: logits of several "

@@ -85,10 +85,10 @@ from truecal.reading._engines import (
     pick,
     stream_arrow,
 )
-from truecal.reading._extras import FRACTION
 from truecal.reading._plain import open_plain, read_labels, read_scores, read_segments
 from truecal.reading._preview import read_text_head
-from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
+from truecal.reading._query import CLUSTER, FILE, MATCHED, Query, column_names, span_lines, status_of
+from truecal.reading._status import COUNT_FRACTION, NO_LABEL, NO_SCORE, STATUSES, VALID
 from truecal.reading._types import as_number, as_whole_numbers, type_segments
 
 IN_MEMORY = 1 << 62
@@ -329,7 +329,7 @@ def _check_settings(observations: Observations, roles: Roles) -> Observations:
         ("cluster", roles.cluster in (None, observations.cluster)),
         ("score_scale", roles.score_scale == "probability"),
         *((name, value is None) for name, value in list_settings(roles.sampling).items()),
-        *((name, getattr(roles.extras, name) is None) for name in ("count", "importance_weight")),
+        *((name, getattr(roles, name) is None) for name in ("count", "importance_weight")),
     ):
         if not idle:
             raise ValueError(f"{option(name)} must be left out if observations are read: they have no rows.")
@@ -366,7 +366,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
     """Read the observations of every model of a query."""
     query.check_labels()
     roles, bits = query.roles, query.choose_bits()
-    if bits is not None and roles.extras.importance_weight is not None:
+    if bits is not None and roles.importance_weight is not None:
         raise ValueError(
             f"{option('importance_weight')} needs scores as they are; they would be grouped into "
             f"cells of {bits} bits.\n\n"
@@ -377,7 +377,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
         if query.joined is not None:
             query.check_matches(query.count_matches())
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(roles.scores)}
-    make = _CountedModel if roles.extras.counted or roles.clusters else _Model
+    make = _CountedModel if roles.counted or roles.clusters else _Model
     models = [make(query, i, bits) for i in range(len(roles.scores))]
     seen, matches = 0, np.zeros(0 if query.joined is None else query.joined.others, np.bool_)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
@@ -415,7 +415,7 @@ def _read_classes(query: Query) -> Observations | ClassObservations:
             parts = (batch.top(), *(batch.classes() if each else ()))
             for model, judged_batch in zip(models, parts, strict=True):
                 model.add(judged_batch)
-            predicted += np.bincount(batch.rows.chosen[batch.status == 0], minlength=len(predicted))
+            predicted += np.bincount(batch.rows.chosen[batch.status == VALID], minlength=len(predicted))
             seen += len(part)
             progress.step(len(part))
     query.check_complete(seen)
@@ -548,12 +548,12 @@ class Batch:
     def is_plain(self, *scores: str) -> bool:
         """Whether no value is missing and labels need no conversion."""
         missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
-        extra = bool(self.query.roles.extras.names) and bool(np.any(self.part["extra"].to_numpy()))
+        extra = bool(self.query.roles.row_columns) and bool(np.any(self.part["extra"].to_numpy()))
         return self.query.roles.pos_label is None and not missing and not extra
 
     def extra(self, name: str) -> AnyArray:
         """Return a prepared column of weights; 1 for each row if there is none."""
-        if name not in self.query.roles.extras.names and name != "raw":
+        if name not in self.query.roles.row_columns and name != "raw":
             return np.ones(len(self.part), dtype=np.int64)
         return np.asarray(self.part[name].to_numpy())
 
@@ -642,11 +642,11 @@ class _ClassBatch(Batch):
         target = np.full(len(values), -1)
         target[known] = names.find(values[place] for place in known)
         self.target = target[codes]
-        self.status = np.where(self.target < 0, 4, 0).astype(np.uint8)
+        self.status = np.where(self.target < 0, NO_LABEL, VALID).astype(np.uint8)
         for name in query.needed[1:]:
             self._mark([name], status_of(name))
         self.rows.mark_invalid(self.status)
-        self._mark(columns, 1)
+        self._mark(columns, NO_SCORE)
         self.plain = not self.status.any()
 
     def _mark(self, names: Sequence[str], code: int) -> None:
@@ -710,7 +710,7 @@ class _Model:
         self.whole = None if query.roles.by else self._open_spool(few=len(query.roles.scores) <= FEW)
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
-        self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
+        self.counts, self.pair_counts = np.zeros(STATUSES, dtype=np.int64), np.zeros(STATUSES, dtype=np.int64)
         self.invalid: dict[Segment, Ints] = {}  # rows of each status, for segments with invalid ones
         self.files: dict[str, Ints] = {}  # the same for files
 
@@ -732,7 +732,7 @@ class _Model:
         added = 0
         if batch.is_plain(self.score):
             added = spool.add_rows(batch.score(self.score), batch.label)
-            self.counts[0] += added
+            self.counts[VALID] += added
         if added < len(batch.part):
             (score,), one, status = batch.judge(self.score, start=added)
             usable = self._count(batch, status, [()], np.zeros(len(status), np.int64))
@@ -743,8 +743,8 @@ class _Model:
     ) -> Bools:
         """Count the last rows of a batch by status, of each segment and file where they are invalid, and return which
         are valid. Rows that have weights are counted of each file, valid or not."""
-        usable = np.asarray(status == 0)
-        self.counts += _add_up(weight)(status, slice(None), KINDS)
+        usable = np.asarray(status == VALID)
+        self.counts += _add_up(weight)(status, slice(None), STATUSES)
         _count_places(self.invalid, segments, codes, status, weight, ~usable)
         counted = ~usable if weight is None else np.ones_like(usable)
         if self.query.marked and counted.any():
@@ -758,7 +758,7 @@ class _Model:
         if batch.is_plain(self.score):
             keys = pack_rows(batch.score(self.score), batch.label)
         if keys is not None:
-            self.counts[0] += len(keys)
+            self.counts[VALID] += len(keys)
             order, ends = batch.order
         else:
             (score,), one, status = batch.judge(self.score)
@@ -774,16 +774,16 @@ class _Model:
     def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
         cluster = batch.cluster if self.query.roles.clusters else None
-        if batch.is_plain(*names) and self.query.roles.extras.count is None:
+        if batch.is_plain(*names) and self.query.roles.count is None:
             scores = [batch.score(name) for name in names]
             if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
-                self.pair_counts[0] += len(batch.part)
+                self.pair_counts[VALID] += len(batch.part)
                 pairs.add(scores[0], scores[1], batch.label, cluster=cluster)
                 return
         scores, one, status = batch.judge(*names)
         weight = batch.extra("weight").astype(np.int64)
-        self.pair_counts += _add_up(weight)(status, slice(None), KINDS)
-        usable = status == 0
+        self.pair_counts += _add_up(weight)(status, slice(None), STATUSES)
+        usable = status == VALID
         own = None if cluster is None else cluster[usable]
         pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable], own)
 
@@ -805,7 +805,7 @@ class _Model:
         """Return the row counts of each of several files."""
         (name,), found = self.query.roles.scores, {}
         for file, rows in self.query.count_files().items():
-            counts = self.files.get(file, np.zeros(KINDS, np.int64))
+            counts = self.files.get(file, np.zeros(STATUSES, np.int64))
             dropped = self.query.name_reasons(counts, name)
             read = self._count_read_of(rows, counts)
             found[file] = RowCounts(read, read - sum(dropped.values()), dropped)
@@ -841,14 +841,14 @@ class _CountedModel(_Model):
     def add(self, batch: Batch) -> None:
         """Add a batch."""
         (score,), one, status = batch.judge(self.score)
-        weight, extras = batch.extra("weight").astype(np.int64), self.query.roles.extras
-        if extras.count is not None:
-            known = np.isin(status, (0, FRACTION))
+        weight, roles = batch.extra("weight").astype(np.int64), self.query.roles
+        if roles.count is not None:
+            known = np.isin(status, (VALID, COUNT_FRACTION))
             self.span.add(batch.extra("raw")[known], one[known])
         segments, codes = batch.segments if self.query.roles.by else ([()], np.zeros(len(status), np.int64))
-        usable = self._count(batch, status, segments, codes, weight if extras.counted else None)
+        usable = self._count(batch, status, segments, codes, weight if roles.counted else None)
         self._check_memory()
-        importance_weight = batch.extra("importance_weight") if extras.importance_weight is not None else None
+        importance_weight = batch.extra("importance_weight") if roles.importance_weight is not None else None
         cluster = batch.cluster if self.query.roles.clusters else None
         order, ends = _sort_codes(codes[usable], len(segments))
         rows = np.flatnonzero(usable)[order]
@@ -862,9 +862,9 @@ class _CountedModel(_Model):
 
     def _check_memory(self) -> None:
         """Raise an error if rows in clusters are too many to be kept one by one."""
-        if self.query.roles.clusters and self.bits is None and self.counts[0] * CLUSTER_BYTES > self.memory:
+        if self.query.roles.clusters and self.bits is None and self.counts[VALID] * CLUSTER_BYTES > self.memory:
             raise ValueError(
-                f"Rows in clusters must fit into memory; {int(self.counts[0]):,} of them take more than "
+                f"Rows in clusters must fit into memory; {int(self.counts[VALID]):,} of them take more than "
                 f"{self.memory:,} bytes.\n\nHint: give more {option('memory')}, or a {option('grid')} of cells."
             )
 
@@ -911,7 +911,7 @@ class _CountedModel(_Model):
         return int(self.counts.sum())
 
     def _count_read_of(self, rows: int, counts: Ints) -> int:
-        return int(counts.sum()) if self.query.roles.extras.counted else rows
+        return int(counts.sum()) if self.query.roles.counted else rows
 
 
 def _add_tallies(first: Any, second: Any) -> Any:
@@ -920,8 +920,8 @@ def _add_tallies(first: Any, second: Any) -> Any:
 
 def _check_span(query: Query, span: WeightSpan) -> None:
     """Raise an error if weights are those of labels."""
-    if query.roles.extras.count is not None:
-        span.check(f"`{query.roles.extras.count}`")
+    if query.roles.count is not None:
+        span.check(f"`{query.roles.count}`")
 
 
 def _warn_of_equal_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
@@ -946,8 +946,8 @@ def _count_places(
     counts: dict[Any, Ints], names: Sequence[Any], codes: AnyArray, status: AnyArray, weight: Ints | None, rows: Bools
 ) -> None:
     """Add some rows, whose codes are those of names, to the counts of their statuses."""
-    place, size = codes[rows].astype(np.int64) * KINDS + status[rows], len(names) * KINDS
-    found = _add_up(weight)(place, rows, size).reshape(-1, KINDS)
+    place, size = codes[rows].astype(np.int64) * STATUSES + status[rows], len(names) * STATUSES
+    found = _add_up(weight)(place, rows, size).reshape(-1, STATUSES)
     for code in np.flatnonzero(found.any(axis=1)).tolist():
         counts[names[code]] = counts.get(names[code], 0) + found[code]
 
@@ -992,8 +992,8 @@ def _group(query: Query, bits: int | None) -> Observations:
     status, rows = lines["status"], int(lines["rows"].sum())
     query.check_complete(rows)
     span = WeightSpan()
-    if query.roles.extras.count is not None:
-        known = np.isin(status, (0, FRACTION))
+    if query.roles.count is not None:
+        known = np.isin(status, (VALID, COUNT_FRACTION))
         span = query.span_weights() if cells else span_lines({key: lines[key][known] for key in SPAN})
         _check_span(query, span)
     query.check_counts(_count_lines(lines, slice(None)), [name])
@@ -1001,7 +1001,7 @@ def _group(query: Query, bits: int | None) -> Observations:
         segment: query.name_reasons(_count_lines(lines, own), name)
         for segment, own in _split_lines(query.roles, lines, np.flatnonzero(status))
     }
-    kept = np.flatnonzero(status == 0)
+    kept = np.flatnonzero(status == VALID)
     hashes = _hash_lines(query, lines) if query.roles.clusters else None
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.roles, lines, kept):
@@ -1057,13 +1057,13 @@ def count_part(part: Any, query: Query, bits: int) -> Any:
 def _is_countable(query: Query, bits: int | None) -> bool:
     """Whether all that is asked for are the cells of a coarse grid, which are counted fastest by our own loops."""
     roles = query.roles
-    other = roles.by or roles.clusters or roles.extras.names or query.baselines
+    other = roles.by or roles.clusters or roles.row_columns or query.baselines
     return not other and bits is not None and bits <= GridSpool.MOST_BITS
 
 
 def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:
     """Count the rows of each status in some lines."""
-    return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=KINDS)
+    return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=STATUSES)
 
 
 def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
@@ -1102,7 +1102,7 @@ def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Int
     one = lines["one"][rows] == 1
     if hashes is not None:
         tally = tally.with_clusters(hashes[rows], score, one, lines["n"][rows])
-    if roles.extras.importance_weight is None:
+    if roles.importance_weight is None:
         return tally
     return tally.with_importance(score, one, lines["importance_weight"][rows].astype(np.float64))
 

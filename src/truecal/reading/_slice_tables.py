@@ -32,8 +32,9 @@ from truecal.data import (
 )
 from truecal.reading._columns import Roles, split_name
 from truecal.reading._engines import encode_values, is_missing, language, pick, stream
-from truecal.reading._query import KINDS, Query, column_names
+from truecal.reading._query import Query, column_names
 from truecal.reading._read import BATCH, Batch, stream_batches
+from truecal.reading._status import STATUSES, VALID
 from truecal.reading._types import convert, find_types
 
 LEVELS = 10  # of a column, besides other values and null
@@ -90,13 +91,13 @@ def _slice_tables(query: Query, pairs: bool) -> Crossed:
     query, parts = _open(query)
     clustered = bool(query.roles.clusters)
     crossing: _Crossing | None = None
-    seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
+    seen, counts = 0, np.zeros(STATUSES, dtype=np.int64)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
             batch = Batch(query, part)
             (scores,), one, status = batch.judge("score0")
-            counts += np.bincount(status, minlength=KINDS)
-            usable = np.flatnonzero(status == 0)
+            counts += np.bincount(status, minlength=STATUSES)
+            usable = np.flatnonzero(status == VALID)
             rows = part if len(usable) == len(part) else part[usable.tolist()]
             if len(usable):
                 if crossing is None:
@@ -107,7 +108,7 @@ def _slice_tables(query: Query, pairs: bool) -> Crossed:
     query.check_complete(seen)
     query.check_counts(counts, [score])
     assert crossing is not None, "there are valid rows"
-    return crossing.finish(pairs, RowCounts(seen, int(counts[0]), query.name_reasons(counts, score)))
+    return crossing.finish(pairs, RowCounts(seen, int(counts[VALID]), query.name_reasons(counts, score)))
 
 
 def _open(query: Query) -> tuple[Query, Iterator[Any]]:
