@@ -2,8 +2,8 @@
 
 polars takes a quote inside a field for the start of a quoted one, cuts and fills rows of other lengths, and may not
 notice if only some columns are asked for. So every file is checked first, from its first byte to its last: rows must
-have as many fields as the header, and quotes must enclose whole fields. Quotes inside fields, blank lines, lone
-carriage returns and Excel's `sep=` line are read by Python's `csv` into a plain copy; anything else is an error.
+have as many fields as the header, and quotes must enclose whole fields. Quotes inside fields, blank lines and lone
+carriage returns are read by Python's `csv` into a plain copy; anything else is an error.
 Compressed files are unpacked into a copy.
 """
 
@@ -267,11 +267,11 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
         _check_encoding(head, shown)
         start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
         file.seek(start)
-        skipped, first, told = -1, b"\n", ""
-        while first and (told or not first.strip()):  # blank lines, and the one of Excel
-            separator, skipped = told or separator, skipped + 1
-            first = file.readline(LONGEST)
-            told = "" if separator else _find_told_separator(first)
+        skipped, first = -1, b"\n"
+        while first and not first.strip():
+            skipped, first = skipped + 1, file.readline(LONGEST)
+        if re.fullmatch(rb"sep=.\s*", first, re.IGNORECASE):
+            _refuse(shown, "must begin with the names of its columns; it begins with `sep=`.", "delete that line.")
         separator = separator or max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
         if not skipped and b"\r" not in first.rstrip(b"\r\n"):
             while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
@@ -312,12 +312,6 @@ def _check_encoding(head: bytes, shown: Path) -> None:
         _refuse(shown, "must be UTF-8; it looks like UTF-16.", f"convert it with `iconv -f {name} -t UTF-8`.")
     if not head.removeprefix(UTF8_MARK).strip():
         _refuse(shown, "must have a line of column names; it is empty.")
-
-
-def _find_told_separator(line: bytes) -> str:
-    """Return the separator in Excel's first line, such as `sep=;`."""
-    told = line.strip(b"\r\n").decode("latin-1")
-    return told[4:] if told[:4].lower() == "sep=" and told[4:] in SEPARATORS else ""
 
 
 def _read_names(line: bytes, separator: str, shown: Path) -> list[str]:
