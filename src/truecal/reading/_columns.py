@@ -47,23 +47,13 @@ SCALED: dict[ScoreScale, tuple[Kind, ...]] = {
     "logit": ("fraction", "percentage"),
 }
 Role = Literal["label", "score", "time"]
-# Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
+# fmt: off
+# Words of a column that tells apart whose rows these are; below, the fewest values it has, and rows of each.
 OWNERS = {
-    *(
-        "id",
-        "customer",
-        "patient",
-        "user",
-        "row_counts",
-        "document",
-        "client",
-        "member",
-        "person",
-        "subject",
-        "household",
-    ),
-    *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
+    "id", "customer", "patient", "user", "account", "document", "client", "member", "person", "subject", "household",
+    "device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant",
 }
+# fmt: on
 MANY, REPEATED = 20, 1.2
 FEW_COLUMNS = 50  # up to which whole rows are compared
 COPIES, NEARLY_ALL = 0.05, 0.99  # the least share of copies, and of different rows that a column tells apart
@@ -72,44 +62,19 @@ LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
 FEW = 20  # values of a column that could make segments, at most
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
+# fmt: off
 # Names that columns usually have.
 NAMES: dict[Role, set[str]] = {
     "label": {
-        "y",
-        "label",
-        "labels",
-        "target",
-        "y_true",
-        "ytrue",
-        "truth",
-        "outcome",
-        "actual",
-        "observed",
-        "response",
-        "event",
-        "class",
+        "y", "label", "labels", "target", "y_true", "ytrue", "truth", "outcome", "actual", "observed", "response",
+        "event", "class",
     },
     "score": {
-        "p",
-        "prob",
-        "proba",
-        "probability",
-        "score",
-        "y_prob",
-        "y_proba",
-        "y_score",
-        "y_pred",
-        "yhat",
-        "y_hat",
-        "phat",
-        "p_hat",
-        "pred",
-        "prediction",
-        "predicted",
-        "predicted_probability",
-        "forecast",
+        "p", "prob", "proba", "probability", "score", "y_prob", "y_proba", "y_score", "y_pred", "yhat", "y_hat",
+        "phat", "p_hat", "pred", "prediction", "predicted", "predicted_probability", "forecast",
     },
 }
+# fmt: on
 LOOKS: dict[Role, str] = {
     "label": "labels: 0 and 1 or booleans",
     "score": "scores: probabilities between 0 and 1",
