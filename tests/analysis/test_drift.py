@@ -25,6 +25,7 @@ from truecal.inference import (
 )
 from truecal.metrics import Gap, adjust_p_values
 from truecal.results import DriftTable
+from truecal.verdict import judge
 
 
 def day(i):
@@ -391,6 +392,18 @@ def test_cells_have_bounds(rng):
     np.testing.assert_array_equal(cells.n, exact.n)
     np.testing.assert_allclose(cells.mean, exact.mean)
     np.testing.assert_array_equal(cells.base_rate_p, exact.base_rate_p)
+
+
+@pytest.mark.parametrize("few", [0, 2])
+def test_a_period_whose_cells_hold_single_scores_is_pooled_with_the_others(rng, few):
+    grids = {}
+    for i in range(3):
+        p = np.array([0.1, 0.3, 0.6]) if i == few else rng.beta(1, 4, 3000)
+        grids[day(i)] = GridTally.of(Tally.from_arrays(rng.random(len(p)) < p, p), 8)
+    found = judge_windows(grids, baseline=1)
+    rest = grids[day(1)] + grids[day(2)]
+    for verdict, cells in ((found.overall_verdict, grids[day(0)] + rest), (found.later_verdict, rest)):
+        assert verdict.p_value == pytest.approx(judge(CellSums.of(cells)).p_value, rel=1e-9)  # sums are rounded
 
 
 def test_mistakes_are_explained(rng):

@@ -472,9 +472,11 @@ def as_grid(part: Part, bits: int | None) -> Part:
 
 
 def merge_parts(parts: Sequence[Part]) -> Part:
-    """Add parts of one type."""
+    """Add parts; if some are in cells, the others are grouped into the coarsest of their grids."""
     if len(parts) == 1:
         return parts[0]
+    bits = coarsest([bits_of(part) for part in parts])
+    parts = [as_grid(part, bits) for part in parts]
     first = parts[0]
     if isinstance(first, GridTally):
         cells = cast(Sequence[GridTally], parts)
