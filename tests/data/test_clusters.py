@@ -140,12 +140,12 @@ def test_cells_have_the_pairs_of_their_scores(rows):
     y, p, ids = rows
     cells = CellSums.from_arrays(y, p, cluster=ids)
     pairs = cells.clusters
-    assert np.array_equal(np.bincount(pairs.cell, pairs.n), cells.n)
-    assert np.array_equal(np.bincount(pairs.cell, pairs.pos), cells.pos)
+    assert np.array_equal(np.bincount(pairs.position, pairs.n), cells.n)
+    assert np.array_equal(np.bincount(pairs.position, pairs.pos), cells.pos)
     assert len(pairs.starts) - 1 == len(np.unique(ids))
     # a 12-bit grid makes the same cells, up to how it keeps their sums
     grid = CellSums.of(GridTally.of(Tally.from_arrays(y, p, cluster=ids), 12)).clusters
-    assert all(np.array_equal(getattr(grid, name), getattr(pairs, name)) for name in ("starts", "cell", "n", "pos"))
+    assert all(np.array_equal(getattr(grid, name), getattr(pairs, name)) for name in ("starts", "position", "n", "pos"))
 
 
 def test_groups_lie_end_to_end_with_their_clusters(rows):
@@ -154,6 +154,6 @@ def test_groups_lie_end_to_end_with_their_clusters(rows):
     both = CellGroups.of(halves)
     owners = both.cells.clusters.owners(both.starts)
     assert np.bincount(owners).tolist() == [len(half.clusters.starts) - 1 for half in halves]
-    assert np.array_equal(np.bincount(both.cells.clusters.cell, both.cells.clusters.n), both.cells.n)
+    assert np.array_equal(np.bincount(both.cells.clusters.position, both.cells.clusters.n), both.cells.n)
     with pytest.raises(ValueError, match="All groups of rows must have clusters, or none"):
         CellGroups.of([halves[0], CellSums.from_arrays(y, p)])

@@ -27,7 +27,6 @@ from truecal.data._cell_sums import CellSums as CellSums
 from truecal.data._cell_sums import Part as Part
 from truecal.data._cell_sums import compute_once as compute_once
 from truecal.data._classes import ClassObservations as ClassObservations
-from truecal.data._clusters import CellClusters as CellClusters
 from truecal.data._clusters import Clusters as Clusters
 from truecal.data._clusters import hash_numbers as hash_numbers
 from truecal.data._clusters import hash_values as hash_values

@@ -17,7 +17,7 @@ from truecal import _kernel
 from truecal._text import plural
 from truecal._threads import check_threads
 from truecal.data._arrays import AnyArray, Bools, Classes, Floats, Ints, Numbers, check_values, count_threads
-from truecal.data._clusters import CellClusters
+from truecal.data._clusters import Clusters
 from truecal.data._grid import GridTally, cell
 from truecal.data._sampling import NO_SAMPLING, Sampling, check_same, check_sampling
 from truecal.data._tally import (
@@ -63,7 +63,7 @@ class CellSums:
         The sums of q, q^2 and q^3 over the rows of each cell.
     sampling : Sampling
         How rows and labels were sampled, as in `Tally`.
-    clusters : CellClusters, optional
+    clusters : Clusters, optional
         Which rows share a customer, a patient or a document. Without it rows are taken as independent.
 
     Examples
@@ -83,7 +83,7 @@ class CellSums:
     s2: Floats
     s3: Floats
     sampling: Sampling = NO_SAMPLING
-    clusters: CellClusters | None = None
+    clusters: Clusters | None = None
     _known: dict[object, Any] = field(default_factory=dict, init=False)  # derived quantities by key
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class CellSums:
         check_total(n)
         self._hold(columns, check_sampling(self.sampling), self.clusters)
 
-    def _hold(self, columns: SumColumns, sampling: Sampling, clusters: CellClusters | None) -> None:
+    def _hold(self, columns: SumColumns, sampling: Sampling, clusters: Clusters | None) -> None:
         object.__setattr__(self, "sampling", sampling)
         object.__setattr__(self, "clusters", clusters)
         object.__setattr__(self, "_known", {})
@@ -173,7 +173,7 @@ class CellSums:
         cells = unchecked_sums(_kernel.cell_sums(data.entries, pooled and data.clusters is None), data.sampling)
         if data.clusters is None:
             return cells
-        return unchecked_sums(cells.columns, data.sampling, CellClusters.of(data.clusters, cells.cell_of(data.tally)))
+        return unchecked_sums(cells.columns, data.sampling, data.clusters.group(cells.cell_of(data.tally)))
 
     def cell_of(self, tally: Tally) -> Ints:
         """Return the cell of each score of the tally that the cells were made from."""
@@ -339,7 +339,7 @@ class CellGroups:
         known = [cells.clusters for cells in groups if cells.clusters is not None]
         if 0 < len(known) < len(groups):
             raise ValueError("All groups of rows must have clusters, or none; only some have.")
-        clusters = CellClusters.lay(known, sizes) if known else None
+        clusters = Clusters.lay(known, sizes) if known else None
         return cls(unchecked_sums(columns, groups[0].sampling, clusters), starts)
 
     @classmethod
@@ -420,9 +420,7 @@ class CellGroups:
         return len(self.starts) - 1
 
 
-def unchecked_sums(
-    columns: SumColumns, sampling: Sampling = NO_SAMPLING, clusters: CellClusters | None = None
-) -> CellSums:
+def unchecked_sums(columns: SumColumns, sampling: Sampling = NO_SAMPLING, clusters: Clusters | None = None) -> CellSums:
     """Make cells of columns without checking or copying them."""
     cells = object.__new__(CellSums)
     cells._hold(columns, sampling, clusters)
@@ -440,8 +438,7 @@ def _of_grid(grid: GridTally) -> CellSums:
     near = np.where(upper, 1 - grid.high, grid.low), np.where(upper, 1 - grid.low, grid.high)
     q = np.clip(np.where(upper, (grid.n - grid.score_sum) / grid.n, grid.score_sum / grid.n), *near)
     columns = (grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3)
-    clusters = None if grid.clusters is None else CellClusters.of(grid.clusters, np.arange(len(grid)))
-    return unchecked_sums(columns, grid.sampling, clusters)
+    return unchecked_sums(columns, grid.sampling, grid.clusters)
 
 
 def _is_near(mean: Floats, key: Floats, spread: Floats) -> Bools:

@@ -237,7 +237,7 @@ class GridTally:
         low, high = _kernel.scores_at(entries, starts[:-1]), _kernel.scores_at(entries, starts[1:] - 1)
         clusters = data.clusters
         if clusters is not None:
-            clusters = clusters.move(np.repeat(np.arange(len(n)), np.diff(starts)))
+            clusters = clusters.group(np.repeat(np.arange(len(n)), np.diff(starts)))
         return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high), data.sampling, clusters)
 
     @classmethod
@@ -287,7 +287,7 @@ class GridTally:
         coarse = _merge_sorted(bits, (key, *self.columns[1:]), self.sampling)
         if self.clusters is None:
             return coarse
-        return coarse.with_clusters(self.clusters.move(np.searchsorted(coarse.key, key)))
+        return coarse.with_clusters(self.clusters.group(np.searchsorted(coarse.key, key)))
 
     @property
     def highest(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from truecal import _kernel
 from truecal.data._arrays import AnyArray, Bools, Floats
 from truecal.data._cell_sums import CellSums, unchecked_sums
-from truecal.data._clusters import CellClusters
+from truecal.data._clusters import Clusters
 from truecal.data._notes import Note
 from truecal.data._row_counts import RowCounts
 
@@ -175,6 +175,6 @@ class Crossed:
         key = (np.cumsum(first) - 1) * len(cells) + cell
         n, pos = (np.bincount(key, weight) for weight in (None, self.rows.label[inside]))
         pairs = np.flatnonzero(n)
-        starts = np.searchsorted(pairs // len(cells), np.arange(np.count_nonzero(first) + 1))
-        clusters = CellClusters(starts, pairs % len(cells), n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
+        cluster, position = np.divmod(pairs, len(cells))
+        clusters = Clusters(cluster, position, n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
         return unchecked_sums(cells.columns, cells.sampling, clusters)

@@ -175,7 +175,7 @@ def _match_covariance(groups: CellGroups) -> float:
     weights /= weights.sum()
 
     def missing(correlation: float) -> float:
-        pairs = quantile, clusters.starts, clusters.cell, clusters.n
+        pairs = quantile, clusters.starts, clusters.position, clusters.n
         return wanted - _kernel.covariance_together(*pairs, math.sqrt(correlation), nodes, weights)
 
     low, high = 0.0, HIGHEST_CORRELATION

@@ -70,9 +70,9 @@ class PeriodClusters:
     def of(cls, cells: CellSums) -> PeriodClusters | None:
         """Sample the clusters of a period's rows; None if the rows are independent."""
         clusters = cells.clusters
-        if clusters is None or clusters.hashes is None:
+        if clusters is None:
             return None
-        p, n = cells.p[clusters.cell], clusters.n.astype(np.float64)
+        p, n = cells.p[clusters.position], clusters.n.astype(np.float64)
         v = p * (1 - p)
         sums = np.stack([clusters.add(column) for column in (clusters.pos - n * p, n * np.sqrt(v), n * v)])
         hashes, total = clusters.hashes, (float(sums[0].sum()), float(sums[2].sum()))
