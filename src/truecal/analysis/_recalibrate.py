@@ -16,7 +16,7 @@ from truecal._options import KindOptions, MapKind, RecalibrateOptions, WeightedO
 from truecal.analysis._evaluate import evaluate, refuse_grouped
 from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
-    CellSums,
+    Cells,
     Clusters,
     Floats,
     NoteCode,
@@ -152,7 +152,7 @@ def _count_contradicting_labels(whole: Sorted) -> int:
 
 def _take_means(whole: Sorted) -> tuple[float, float] | None:
     """Return the mean predictions of rows and of positives, which identify the rows; None if few are distinct."""
-    cells = CellSums.of(whole)
+    cells = Cells.of(whole)
     if len(cells) < FEWEST_CELLS or not whole.positives:
         return None
     return float(cells.n @ cells.p) / whole.n_rows, float(cells.pos @ cells.p) / whole.positives
@@ -187,7 +187,7 @@ def _fit_with_offsets(
 
 def as_cells(data: Sorted) -> Tally:
     """Return the same rows with one score for each cell of 12 bits, its mean."""
-    cells = CellSums.of(data)
+    cells = Cells.of(data)
     tally = merge(cells.p, cells.n, cells.pos, data.sampling)
     if data.clusters is None:
         return tally
@@ -409,7 +409,7 @@ class _HeldOut:
         segments = sorted(self.segments, key=lambda key: [(value is None, value) for value in key])  # null last
         confidence = 1 - (1 - self.confidence) / len(segments)  # simultaneous (Bonferroni)
         gaps = [self.segments[key][0].compare(self.segments[key][1], "log", confidence) for key in segments]
-        cells = [[CellSums.of(self.segments[key][i].tally()) for key in segments] for i in (0, 1, 2)]
+        cells = [[Cells.of(self.segments[key][i].tally()) for key in segments] for i in (0, 1, 2)]
         verdicts = [judge_all(state, level=SIGNIFICANCE / len(segments)) for state in cells]
         before, after, common = (_adjust_statuses(state) for state in verdicts)
         ratios = [np.array([verdict.ratio for verdict in state]) for state in verdicts]

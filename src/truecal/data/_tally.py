@@ -268,7 +268,7 @@ class Tally:
         return self
 
     def simplify(self) -> Tally:
-        """Return itself; only a `GridTally` can become simpler."""
+        """Return itself; only a `Cells` can become simpler."""
         return self
 
     @property
@@ -353,7 +353,7 @@ class SortedRows:
         return group_keys(self.key)
 
     def simplify(self) -> SortedRows:
-        """Return itself; only a `GridTally` can become simpler."""
+        """Return itself; only a `Cells` can become simpler."""
         return self
 
     @property

@@ -55,7 +55,6 @@ from truecal import _kernel
 from truecal.data import (
     Bools,
     CellGroups,
-    CellSums,
     Clusters,
     Floats,
     Ints,
@@ -202,7 +201,7 @@ class Spread:
 
 def _design_of_entries(tally: Tally, clusters: Clusters) -> Design | None:
     """The design that was fitted on cells, for the scores themselves."""
-    design = Design.of(CellGroups.of([CellSums.of(tally)]))
+    design = Design.of(CellGroups.of([tally]))
     if design is None:
         return None
     v = np.asarray(tally.score * (1 - tally.score))

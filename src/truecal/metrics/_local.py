@@ -3,7 +3,7 @@
 It is truecal's own variant of TCE, not in the paper. Windows are chosen without using the labels, overlap, and are each
 tested as a whole against their own predictions (Poisson-binomial), by a fractional decision of exactly its level. A
 calibrated model therefore scores the level on average, at every size, prevalence and distribution of scores. The
-definition is on cells (`CellSums`), so that rows, files, engines and merged tallies agree.
+definition is on cells (`Cells`), so that rows, files, engines and merged tallies agree.
 
 Windows. With v = sum of p (1 - p) of a cell, V of all, N rows, m = N^(2/3) and w = V^(2/3), a cell costs c = max(n / m,
 v / w), rounded to a multiple of 2^-30. A cell of cost 1 or more stands alone. In each run of lighter cells of total
@@ -29,7 +29,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._options import LevelOptions, ToleranceOptions, declare
-from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
+from truecal.data import Bools, CellGroups, Cells, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._directions import Direction
@@ -59,13 +59,13 @@ class Windows:
 
     def partition(self, data: Sorted) -> WindowPartition:
         check_rows(data)
-        cells = CellSums.of(data)
+        cells = Cells.of(data)
         places = np.concatenate([[0], np.cumsum(cells.n)])
         if isinstance(data, Tally) and len(data) < data.n_rows:
             places = np.searchsorted(np.cumsum(data.n), places, side="right")
         return WindowPartition.of(data, cells, places)
 
-    def partition_cells(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
+    def partition_cells(self, cells: Cells) -> tuple[Tally, WindowPartition]:
         """Return the cells as a tally, and their windows."""
         data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
         check_rows(data)
@@ -85,7 +85,7 @@ class WindowPartition(Partition):
     at which a window is not rejected, and the rejected shares beside these.
     """
 
-    cells: CellSums
+    cells: Cells
     places: Ints
     grids: tuple[Ints, ...]
     pieces: tuple[Ints, Ints, Ints, Floats]
@@ -94,7 +94,7 @@ class WindowPartition(Partition):
     relabelled: bool = False
 
     @classmethod
-    def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
+    def of(cls, data: Sorted, cells: Cells, places: Ints) -> WindowPartition:
         """Find the windows of cells whose first entries among the data are given."""
         grids = find_windows(CellGroups.of([cells]))
         first, starts = grids[0], places[grids[0]]
@@ -235,8 +235,8 @@ class LocalError:
     --------
     >>> from truecal import Tally
     >>> from truecal.metrics import local_error
-    >>> from truecal.data import CellSums
-    >>> found = local_error(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
+    >>> from truecal.data import Cells
+    >>> found = local_error(Cells.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
     >>> found.value, found.too_low, len(found.bands)
     (100.0, 100.0, 1)
     """
@@ -257,24 +257,24 @@ class LocalError:
         ToleranceOptions,
     )
 )
-def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
+def local_error(cells: Cells, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
     """Compute Local TCE of observations in cells.
 
     Parameters
     ----------
-    cells : CellSums
+    cells : Cells
         The rows, summed by cells.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from truecal.data import CellSums
+    >>> from truecal.data import Cells
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < p
-    >>> round(local_error(CellSums.from_arrays(y, p)).value, 1)
+    >>> round(local_error(Cells.from_arrays(y, p)).value, 1)
     5.7
-    >>> halved = local_error(CellSums.from_arrays(y, p / 2))
+    >>> halved = local_error(Cells.from_arrays(y, p / 2))
     >>> halved.value > 80, halved.bands[-1].direction
     (True, 'under-predicts')
     """
@@ -338,7 +338,7 @@ def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
     return groups.cached("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
 
 
-def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
+def _cut_pieces(cells: Cells, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
     """The intersections of the windows of all grids with those of the first; windows are numbered over all grids."""
     room = len(cells) + 1  # grids are concatenated: cell i of grid g has the number g * room + i
     starts = np.concatenate([grid + number * room for number, grid in enumerate(grids)])
@@ -454,10 +454,9 @@ def decide_windows(
     )
 
 
-def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
+def reject_windows(cells: Cells, significance: float) -> tuple[Ints, Floats, Floats]:
     """Return the rows of each window of the first grid, and the shares rejected as too low and as too high."""
-    sums = cells.s1, cells.s2, cells.s3
-    return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
+    return _kernel.local_shares(cells.n, cells.pos, cells.powers, cells.upper, significance)
 
 
 def _rejected_share(limit: float, tail: Floats, at: Floats) -> Floats:

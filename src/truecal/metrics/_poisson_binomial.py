@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
+from truecal.data import NO_SAMPLING, Bools, CellGroups, Cells, Floats, Ints, Sampling
 from truecal.metrics._decisions import Absolute, Tolerance
 from truecal.metrics._design import Design, Spread
 
@@ -50,17 +50,16 @@ class PoissonBinomial(NamedTuple):
     design: Design | None = None
 
     @classmethod
-    def of(cls, cells: CellSums) -> PoissonBinomial:
+    def of(cls, cells: Cells) -> PoissonBinomial:
         """Take the distribution under the scores of cells."""
         design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
-        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.sampling, design)
+        return cls(cells.n, cells.pos, cells.powers, cells.upper, cells.sampling, design)
 
     @classmethod
     def in_groups(cls, groups: CellGroups) -> PoissonBinomial:
         """Take the distribution of several groups of rows, concatenated."""
         cells = groups.cells
-        sums = cells.s1, cells.s2, cells.s3
-        return cls(cells.n, cells.pos, sums, cells.upper, cells.sampling, Design.of(groups))
+        return cls(cells.n, cells.pos, cells.powers, cells.upper, cells.sampling, Design.of(groups))
 
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
         """Return P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
