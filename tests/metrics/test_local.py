@@ -113,9 +113,10 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
         y, p = draw(seed, name, most=3000)
         cells = Cells.from_arrays(y, p)
         coins, grids = PoissonBinomial.of(cells), find_windows(CellGroups.of([cells]))
-        expected = Tails.of(coins, grids, None).decide(significance)
-        found = decide_windows(coins, grids, significance, None)
-        assert np.allclose(found, expected, rtol=0, atol=1e-11)
+        for tolerance in (None, Relative(0.1), Absolute(0.3)):
+            expected = Tails.of(coins, grids, tolerance).decide(significance)
+            found = decide_windows(coins, grids, significance, tolerance)
+            assert np.allclose(found, expected, rtol=0, atol=1e-11)
         rows, *sides = reject_windows(cells, significance)
         partition = Windows().partition_cells(cells)[1]
         assert rows.tolist() == partition.n.tolist()
@@ -133,9 +134,9 @@ def test_redrawn_labels_are_decided_as_if_they_were_the_first(name):
         first = Windows().partition(tally)
         for pos in (*(rng.binomial(tally.n, tally.score**power) for power in (1, 1, 1.3, 0.2)), 0 * tally.n, tally.n):
             again = tally.relabel(np.asarray(pos))
-            for level in (0.01, 0.2):
+            for level, tolerance in ((0.01, None), (0.2, None), (0.05, Relative(0.2))):
                 found, expected = (
-                    part.shares(level, None, "rows") for part in (first.relabel(again), Windows().partition(again))
+                    part.shares(level, tolerance, "rows") for part in (first.relabel(again), Windows().partition(again))
                 )
                 assert all(map(np.array_equal, found, expected))
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import NO_SAMPLING, Bools, CellGroups, Cells, Floats, Ints, Sampling
+from truecal.data import NO_SAMPLING, Bools, CellGroups, Cells, Floats, Ints, PowerSums, Sampling
 from truecal.metrics._decisions import Absolute, Tolerance
 from truecal.metrics._design import Design, Spread
 
@@ -44,7 +44,7 @@ class PoissonBinomial(NamedTuple):
 
     n: Ints
     pos: Ints
-    sums: tuple[Floats, Floats, Floats]
+    sums: PowerSums
     upper: Bools
     sampling: Sampling = NO_SAMPLING
     design: Design | None = None
@@ -89,13 +89,20 @@ class PoissonBinomial(NamedTuple):
             return mid_p
         return self.design.spread(begin, end).p_values(mid_p)
 
+    def sides(self, tolerance: Tolerance | None) -> list[PoissonBinomial]:
+        """Return the distributions against which windows are tested as too low and as too high; one without a
+        tolerance."""
+        if tolerance is None or tolerance.value == 0:
+            return [self]
+        return [self.moved(tolerance, up=True), self.moved(tolerance, up=False)]
+
     def moved(self, tolerance: Tolerance, up: bool) -> PoissonBinomial:
         """Return the distribution with every cell at its mean probability raised or lowered by a tolerance.
 
         The tolerance applies to predictions for the population. Probabilities stay within [0, 1].
         """
         moved = shift_probabilities(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
-        return self._replace(sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
+        return self._replace(sums=PowerSums(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
 def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:
