@@ -127,7 +127,4 @@ def _count_cells(
 
 def _choose_cells(part: Part, options: EvaluateOptions, pooled: bool) -> Cells:
     """Return the cells of rows in scope that are grouped by score already."""
-    threshold, top = options["threshold"], options["top"]
-    if isinstance(part, Cells):
-        return Cells.of(part.tail(len(part) - len(choose_region(part.tally, threshold, top)[0])), pooled)
-    return Cells.of(choose_region(part, threshold, top)[0], pooled)
+    return Cells.of(choose_region(part, options["threshold"], options["top"])[0], pooled)

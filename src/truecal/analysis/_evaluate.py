@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from truecal import __version__, _kernel, inference
+from truecal import __version__, inference
 from truecal._errors import option
 from truecal._options import (
     ArrayOptions,
@@ -33,6 +33,7 @@ from truecal.data import (
     NoteCode,
     Observations,
     Outcome,
+    Part,
     Reason,
     RowCounts,
     Sampling,
@@ -76,7 +77,8 @@ if TYPE_CHECKING:
     from truecal.results import ClassResults
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
-Observed = Observations | Tally | Cells | SortedRows
+Observed = Observations | Part
+P = TypeVar("P", bound=Part)
 Key = tuple[Binning, RejectionTest]  # of a table: its bins and their test
 GROUPED = (Observations, Tally, Cells, SortedRows)
 NO_OPTIONS: EvaluateOptions = {}
@@ -358,14 +360,15 @@ def _choose_verdict_cells(data: Sorted, bins: Bins, judged: Cells | None) -> Cel
     return Cells.of(data if judged is None else judged)
 
 
-def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, Region | None]:
+def choose_region(data: P, threshold: float | None, top: int | float | None) -> tuple[P, Region | None]:
     """Return the predictions that are evaluated, and which these are; None for all."""
     check_region(threshold, top)
+    chosen: Any = data
     if threshold is not None:
-        return data.above(threshold), Region(threshold=float(threshold))
+        chosen = data.above(threshold)
+        return chosen, Region(threshold=float(threshold))
     if top is not None:
-        chosen = data.top(top)
-        total = data.unweighted.population.n_rows if isinstance(data, Tally) else data.n_rows
+        chosen, total = data.top(top), data.unweighted.population.n_rows
         count = int(top) if isinstance(top, (int, np.integer)) else float(top)
         return chosen, Region(top=count, total=float(total))
     return data, None
@@ -392,7 +395,7 @@ def _bootstrap(
 
 def _limit_scores(data: Sorted) -> tuple[Tally, list[Note]]:
     """Return the scores for which labels are drawn, or their cells if they are too many, and a note in that case."""
-    scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
+    scores = data.distinct
     if scores <= MOST_SCORES:
         return data.tally, []
     cells = Cells.grid(data, max(choose_bits(data.n_rows), FINE_BITS))
@@ -401,8 +404,7 @@ def _limit_scores(data: Sorted) -> tuple[Tally, list[Note]]:
 
 def _evaluate_cells(cells: Cells, metrics: Metrics, options: EvaluateOptions) -> Result:
     """Evaluate observations in cells, with the bounds of test-based metrics."""
-    region, _ = choose_region(cells.tally, options["threshold"], options["top"])
-    judged = cells.tail(len(cells) - len(region))
+    judged, _ = choose_region(cells, options["threshold"], options["top"])
     result = _evaluate_sorted(cells.tally, metrics, options, judged)
     bounds = {}
     for name, metric in result.metrics.items():

@@ -49,11 +49,7 @@ def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, 
     """Return the predictions of each segment or period at or above a threshold, without groups that have none."""
     if threshold is None:
         return dict(parts)
-
-    def find_highest(part: Part) -> float:
-        return (part.tally if isinstance(part, Cells) else part).highest
-
-    kept = {key: part.at_least(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
+    kept = {key: part.at_least(threshold) for key, part in parts.items() if part.highest >= threshold}
     if not kept:
         lowest = float(next(iter(parts.values())).sampling.to_population(threshold))
         raise ValueError(f"{option('threshold')} must leave some rows; all scores are below {lowest:.6g}.")

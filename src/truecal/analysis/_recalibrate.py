@@ -22,10 +22,8 @@ from truecal.data import (
     NoteCode,
     Observations,
     Pairs,
-    Part,
     Segment,
     Sorted,
-    SortedRows,
     Tally,
     apply_delay,
     as_sampling,
@@ -97,7 +95,7 @@ def recalibrate(
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
     data = _as_observations(y_true, y_prob, options)
-    names, whole = as_tuple(options["by"]), _as_sorted(data.pooled())
+    names, whole = as_tuple(options["by"]), data.pooled().sorted
     for name in names:
         if name not in data.by or name in data.periods:
             raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
@@ -137,11 +135,6 @@ def _as_observations(y_true: Any, y_prob: Any, options: WeightedOptions) -> Obse
     return Observations("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
-def _as_sorted(part: Part) -> Sorted:
-    """Return exact rows unchanged, and cells as a tally of their means."""
-    return part if isinstance(part, SortedRows) else part.tally
-
-
 def _count_contradicting_labels(whole: Sorted) -> int:
     """Count the positives at predictions of 0, and the negatives at predictions of 1."""
     none, all_ = whole.sampling.to_sampled(np.array([0.0, 1.0]))
@@ -160,7 +153,7 @@ def _take_means(whole: Sorted) -> tuple[float, float] | None:
 
 def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
     """Refuse to validate a map on the rows that it was fitted to."""
-    whole = _as_sorted(data.pooled())
+    whole = data.pooled().sorted
     if recalibration.means is None or (whole.n_rows, whole.positives) != (recalibration.n, recalibration.positives):
         return
     means = _take_means(whole)
@@ -331,7 +324,7 @@ def validate_on(
     rows = _HeldOut(columns, data.cluster, confidence)
     for segment, part in (data.group_by(columns).parts if columns else {(): data.pooled()}).items():
         offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
-        rows.add(segment, as_cells(_as_sorted(part)), recalibration.map, offset)
+        rows.add(segment, as_cells(part.sorted), recalibration.map, offset)
     return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
 
 
@@ -452,14 +445,14 @@ def _split_rows(
         (time,) = data.periods
         return list(_split_periods(data, time, by).values()), True
     parts = data.group_by(by).parts if by else {(): data.pooled()}
-    return split({segment: as_cells(_as_sorted(part)) for segment, part in parts.items()}, folds, rng), False
+    return split({segment: as_cells(part.sorted) for segment, part in parts.items()}, folds, rng), False
 
 
 def _split_periods(data: Observations, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
     """Split rows into periods in order, each by the segments of `by`."""
     periods: dict[Any, Fold] = {}
     for key, part in data.group_by((time, *by)).parts.items():
-        periods.setdefault(key[0], {})[key[1:]] = as_cells(_as_sorted(part))
+        periods.setdefault(key[0], {})[key[1:]] = as_cells(part.sorted)
     return periods
 
 

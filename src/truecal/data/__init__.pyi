@@ -52,7 +52,6 @@ from truecal.data._observations import Observations as Observations
 from truecal.data._observations import Outcome as Outcome
 from truecal.data._observations import Segment as Segment
 from truecal.data._observations import as_grid as as_grid
-from truecal.data._observations import bits_of as bits_of
 from truecal.data._observations import coarsest as coarsest
 from truecal.data._observations import merge_parts as merge_parts
 from truecal.data._observations import with_sampling as with_sampling

@@ -16,6 +16,8 @@ from truecal.data._sampling import check_same
 from truecal.data._tally import SortedRows, Tally
 
 CELLS_AT_ONCE = 2**15  # of a batch of groups: their columns fit a cache
+# Rows in any form. All have `bits` (None if scores are exact), `sampling`, `clusters`, `importance_weight`, `n_rows`,
+# `positives` and `highest`; `tally`, `grouped` and `sorted` in other forms; and `above`, `at_least`, `top`, `simplify`.
 Part = Tally | Cells | SortedRows
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ that a sum of q keeps, and powers do not tell the smallest and the largest score
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -177,6 +177,7 @@ class Cells:
     sampling: Sampling = NO_SAMPLING
     clusters: Clusters | None = None
     _known: dict[object, Any] = field(default_factory=dict, init=False)  # derived quantities by key
+    importance_weight: ClassVar[None] = None  # weights need scores as they are
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
@@ -260,8 +261,10 @@ class Cells:
         return cells._with(clusters=data.clusters.group(cells.cell_of(data.tally)))
 
     @classmethod
-    def grid(cls, data: Sorted, bits: int) -> Cells:
-        """Group exact scores into cells with the smallest and the largest score of each."""
+    def grid(cls, data: Sorted | Cells, bits: int) -> Cells:
+        """Group scores, or the cells of a finer grid, into cells with the smallest and the largest score of each."""
+        if isinstance(data, Cells):
+            return data.coarsen(bits)
         check_bits(bits)
         if data.importance_weight is not None:
             raise ValueError(
@@ -406,6 +409,15 @@ class Cells:
         """
         return unchecked(self.sums.means(self.key, self.n), self.n, self.pos, self.sampling, self.clusters)
 
+    sorted = tally  # what is evaluated in place of sorted rows
+
+    @property
+    def grouped(self) -> Cells:
+        """The cells themselves: rows are grouped already."""
+        return self
+
+    unweighted = grouped  # they have no weights
+
     def simplify(self) -> Tally | Cells:
         """Return an exact `Tally` if every cell of a grid holds a single score, else the cells themselves."""
         if not np.array_equal(self.low, self.high):
@@ -464,6 +476,10 @@ class Cells:
         """Return the cells whose mean score is at least the threshold."""
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
+    def top(self, count: int | float) -> Cells:
+        """Return the cells with the highest mean scores, by number or share of rows; see `Tally.top`."""
+        return self.tail(len(self) - len(self.tally.top(count)))
+
     def at_least(self, score: float) -> Cells:
         """Return the cells whose mean sampled score is at least this."""
         return self.tail(len(self) - len(self.tally.at_least(score)))
@@ -491,19 +507,24 @@ class Cells:
         return self._with(clusters=clusters)
 
     def __add__(self, other: object) -> Cells:
-        if not isinstance(other, Cells):
-            return NotImplemented
-        if type(self.sums) is not type(other.sums):
+        return Cells.join([self, other]) if isinstance(other, Cells) else NotImplemented
+
+    @staticmethod
+    def join(parts: Sequence[Cells]) -> Cells:
+        """Add several at once, in cells of the fewest bits among them."""
+        first, bits = parts[0], min(part.bits for part in parts)
+        for part in parts:
+            check_same(first.sampling, part.sampling)
+        if len({type(part.sums) for part in parts}) > 1:
             raise TypeError(
                 "Cells must have sums of one kind to add; these have sums of powers and of scores.\n\n"
                 "Hint: add the tallies that they were made of."
             )
-        check_total(np.array([self.n_rows, other.n_rows]))
-        bits, sampling = min(self.bits, other.bits), check_same(self.sampling, other.sampling)
-        both = self.coarsen(bits), other.coarsen(bits)
-        key, n, pos, *sums = (np.concatenate(pair) for pair in zip(*(cells.columns for cells in both), strict=True))
-        whole = _merge(bits, key, n, pos, _like(self.sums, sums), sampling)
-        return whole.with_clusters(Clusters.join([(cells.clusters, cells.key) for cells in both], whole.key))
+        check_total(np.array([part.n_rows for part in parts]))
+        alike = [part.coarsen(bits) for part in parts]
+        key, n, pos, *sums = (np.concatenate(column) for column in zip(*(part.columns for part in alike), strict=True))
+        whole = _merge(bits, key, n, pos, _like(first.sums, sums), first.sampling)
+        return whole.with_clusters(Clusters.join([(part.clusters, part.key) for part in alike], whole.key))
 
     def __radd__(self, other: object) -> Cells:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works

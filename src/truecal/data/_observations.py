@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from truecal._options import WINDOWS
 from truecal._text import plural
 from truecal.data._arrays import as_tuple
 from truecal.data._cell_groups import Part
-from truecal.data._cells import Cells, ScoreSums
-from truecal.data._clusters import Clusters
+from truecal.data._cells import Cells
 from truecal.data._grid import check_bits
 from truecal.data._notes import Note, NoteCode, note_row_counts
 from truecal.data._row_counts import UNPAIRED, Reason, RowCounts, check_reasons
 from truecal.data._sampling import Sampling, check_same
-from truecal.data._tally import Pairs, SortedRows, Tally, check_total, merge
+from truecal.data._tally import Pairs, SortedRows, Tally
 from truecal.data._time import LONGER, window_start
 
 Segment = tuple[Any, ...]
@@ -272,7 +271,7 @@ class Observations:
     def weighted(self) -> bool:
         """Whether rows have importance weights."""
         first = next(iter(self.parts.values()))
-        return not isinstance(first, Cells) and first.importance_weight is not None
+        return first.importance_weight is not None
 
     @property
     def sampling(self) -> Sampling:
@@ -400,9 +399,11 @@ def _check_key(key: Segment, by: tuple[str, ...]) -> Segment:
 
 def _check_part(key: Segment, part: Any, bits: int | None) -> None:
     wanted = "a `Tally`" if bits is None else f"a grid of {bits} bits (`Cells.grid`)"
-    kinds = Cells if bits is not None else Tally if key else (Tally, SortedRows)
-    if not isinstance(part, kinds) or bits_of(part) != bits or not len(part):
+    kinds: Any = Cells if bits is not None else Tally if key else (Tally, SortedRows)
+    if not isinstance(part, kinds) or part.bits != bits or not len(part):
         raise TypeError(f"Every segment must be {wanted} that is not empty; {key!r} is {part!r}.")
+    if bits is not None:
+        _ = part.scores  # an error if they have none
 
 
 def _check_dropped(dropped: Mapping[Reason, int]) -> dict[Reason, int]:
@@ -452,12 +453,7 @@ def with_sampling(part: Part, sampling: Sampling) -> Part:
     """Return a part with another sampling; its rows are grouped if necessary."""
     if sampling == part.sampling:
         return part
-    return replace(part if isinstance(part, Cells) else part.tally, sampling=sampling)
-
-
-def bits_of(part: Part) -> int | None:
-    """Return the bits of a part in cells; None if it is exact."""
-    return part.bits if isinstance(part, Cells) and isinstance(part.sums, ScoreSums) else None
+    return replace(part.grouped, sampling=sampling)
 
 
 def coarsest(bits: Sequence[int | None]) -> int | None:
@@ -467,24 +463,14 @@ def coarsest(bits: Sequence[int | None]) -> int | None:
 
 def as_grid(part: Part, bits: int | None) -> Part:
     """Return a part in cells of `bits` bits; None changes nothing."""
-    if bits is None:
-        return part
-    return part.coarsen(bits) if isinstance(part, Cells) else Cells.grid(part, bits)
+    return part if bits is None else Cells.grid(part, bits)
 
 
 def merge_parts(parts: Sequence[Part]) -> Part:
     """Add parts; if some are in cells, the others are grouped into the coarsest of their grids."""
     if len(parts) == 1:
         return parts[0]
-    bits = coarsest([bits_of(part) for part in parts])
-    parts = [as_grid(part, bits) for part in parts]
-    first = parts[0]
-    if isinstance(first, Cells):
-        cells = cast(Sequence[Cells], parts)
-        columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
-        grid = Cells.merge(first.bits, columns, first.sampling)  # type: ignore[arg-type]
-        return grid.with_clusters(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
-    observations = [part.tally for part in parts]
-    score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in observations), strict=True))
-    check_total(n)
-    return merge(score, n, pos, first.sampling).with_details_of(observations)
+    bits = coarsest([part.bits for part in parts])
+    alike: Any = [as_grid(part.grouped, bits) for part in parts]
+    whole: Part = alike[0].join(alike)
+    return whole

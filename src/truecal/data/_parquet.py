@@ -174,7 +174,7 @@ def _check_digest(data: bytes, settings: Mapping[str, Any]) -> None:
 def _encode_observations(observations: Observations) -> bytes:
     """Return the bytes of the file for tallies."""
     pl = _import_polars()
-    parts = [part if isinstance(part, Cells) else part.tally for part in observations.parts.values()]
+    parts = [part.grouped for part in observations.parts.values()]
     left_out = [(key, reason, n) for key, reasons in observations.dropped.items() for reason, n in reasons.items()]
     pairs = [part.clusters for part in parts if part.clusters is not None]
     lines = [
@@ -237,13 +237,11 @@ def _encode_dropped(pl: Any, dropped: Sequence[tuple[Reason, int]]) -> dict[str,
 
 def _encode_numbers(pl: Any, parts: Sequence[Tally | Cells]) -> dict[str, Any]:
     """The columns of scores or cells, with their rows, positives and weights."""
-    numbers = [part.columns if isinstance(part, Cells) else part.entries for part in parts]
+    numbers = [part.columns for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
-    if isinstance(parts[0], Tally):
+    if parts[0].bits is None:
         columns = dict(zip(("score", "n", "pos"), joined, strict=True))
-        weights = [
-            part.importance_weight for part in parts if isinstance(part, Tally) and part.importance_weight is not None
-        ]
+        weights = [part.importance_weight for part in parts if part.importance_weight is not None]
         if weights:
             columns["weight"] = np.concatenate([weight.total for weight in weights])
             columns["weight_pos"] = np.concatenate([weight.positive for weight in weights])
@@ -331,7 +329,7 @@ def _decode_clusters(pl: Any, pairs: Any, names: Sequence[str], parts: Mapping[S
     for key, (first, last) in zip(keys, ends, strict=True):
         part, lines = parts[key], pairs[first:last]
         cluster, position, n, pos = (lines[name].to_numpy().astype(np.int64) for name in CLUSTER_COLUMNS)
-        whole = part if isinstance(part, Cells) else part.tally
+        whole = part.grouped
         right = (n >= 1) & (pos >= 0) & (pos <= n) & (position >= 0) & (position < len(part))
         clusters = Clusters.merge(cluster[right], position[right], n[right], pos[right])
         if not right.all() or len(clusters) < len(lines) or not clusters.adds_up(whole.n, whole.pos):

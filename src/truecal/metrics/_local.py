@@ -75,8 +75,8 @@ class Windows:
         check_rows(data)
         cells = Cells.of(data)
         places = np.concatenate([[0], np.cumsum(cells.n)])
-        if isinstance(data, Tally) and len(data) < data.n_rows:
-            places = np.searchsorted(np.cumsum(data.n), places, side="right")
+        if len(data) < data.n_rows:
+            places = np.searchsorted(np.cumsum(data.tally.n), places, side="right")
         return WindowPartition.of(data, cells, places)
 
     def partition_cells(self, cells: Cells) -> tuple[Tally, WindowPartition]:

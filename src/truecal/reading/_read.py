@@ -37,13 +37,11 @@ from truecal.data import (
     Reason,
     RowCounts,
     Segment,
-    SortedRows,
     Tally,
     WeightSpan,
     as_grid,
     as_sampling,
     as_tuple,
-    bits_of,
     choose_multiclass,
     coarsest,
     group_keys,
@@ -810,7 +808,7 @@ class _Model:
             parts[()] = self.whole.finish().simplify()
         for segment in list(self.spools):
             data = self.spools.pop(segment).finish()
-            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+            parts[segment] = data.grouped.simplify()
         return parts
 
     def _count_read(self, read: int) -> int:
@@ -957,7 +955,7 @@ def _make_tallies(
     """Make observations of parts. If some parts are cells and others are not, all become cells of one grid."""
     roles = query.roles
     grid = roles.limits.grid
-    bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
+    bits = grid if isinstance(grid, int) else coarsest([part.bits for part in parts.values()])
     positive = None if roles.pos_label is None else str(roles.pos_label)
     alike = {key: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
     periods = dict(roles.periods)
