@@ -7,7 +7,7 @@ import pytest
 from local_oracle import poisson_binomial
 from scipy.stats import binom, binomtest
 
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.metrics import PoissonBinomial, find_odds_ratios
 
 SHAPES = {
@@ -31,7 +31,7 @@ def tails_of(p, k, **options):
 def coins_of(p, k):
     y = np.zeros(len(p), bool)
     y[np.argsort(-np.asarray(p), kind="stable")[:k]] = True  # only their number counts; none at p = 0 if it can be
-    return PoissonBinomial.of(CellSums.from_arrays(y, p))
+    return PoissonBinomial.of(Cells.from_arrays(y, p))
 
 
 def everything(coins):

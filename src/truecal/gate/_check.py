@@ -25,7 +25,7 @@ from truecal._options import (
     take_options,
 )
 from truecal.data import (
-    CellSums,
+    Cells,
     ClassObservations,
     Note,
     NoteCode,
@@ -155,12 +155,12 @@ class _Rows:
     parts: Mapping[Segment | None, Part]
     options: EvaluateOptions
     outcome: Outcome
-    cells: dict[Segment | None, CellSums] = field(default_factory=dict)
+    cells: dict[Segment | None, Cells] = field(default_factory=dict)
 
     def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]:
         for segment in segments:
             if segment not in self.cells:
-                self.cells[segment] = CellSums.of(self.parts[segment])
+                self.cells[segment] = Cells.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
         verdicts = judge_all(cells, level, self.options["tolerance"])
         complete = analysis.is_unrestricted(self.options)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
+from truecal.data import CellGroups, Cells, Floats, Ints, Sampling, cell
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
 
@@ -69,7 +69,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     ]
 
 
-def _count_beyond(cells: CellSums) -> Ints | None:
+def _count_beyond(cells: Cells) -> Ints | None:
     """Positives at 0 less negatives at 1 in each cell; None if there are none in any."""
     at = cells.certain
     contradictions = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
@@ -89,7 +89,7 @@ def _make_count(observed: int, expected: float, factor: OddsRatio, beyond: float
     return Count(observed, expected, factor)
 
 
-def _count_population(cells: CellSums, significance: float) -> Count:
+def _count_population(cells: Cells, significance: float) -> Count:
     population = cells.population
     observed, expected = float(max(population.positives, 0.0)), float(np.sum(population.n * population.score))
     return Count(observed, expected, _estimate_odds_ratio(cells, significance), population.n_rows)
@@ -141,7 +141,7 @@ class _Weighed(NamedTuple):
         return _log_upper_tail(n, q, zero, step, reached)
 
 
-def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
+def _estimate_odds_ratio(cells: Cells, significance: float) -> OddsRatio:
     """The common odds ratio in the population, with the interval of confidence 1 - significance.
 
     Predictions of 0 and 1 have no odds: their labels are taken as predicted, those of the others as observed.

@@ -27,9 +27,9 @@ from truecal._threads import map_chunks
 from truecal.data import (
     AnyArray,
     Bools,
+    Cells,
     ClassObservations,
     Clusters,
-    GridTally,
     Ints,
     Observations,
     Pairs,
@@ -37,13 +37,11 @@ from truecal.data import (
     Reason,
     RowCounts,
     Segment,
-    SortedRows,
     Tally,
     WeightSpan,
     as_grid,
     as_sampling,
     as_tuple,
-    bits_of,
     choose_multiclass,
     coarsest,
     group_keys,
@@ -822,7 +820,7 @@ class _Model:
             parts[()] = self.whole.finish().simplify()
         for segment in list(self.spools):
             data = self.spools.pop(segment).finish()
-            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+            parts[segment] = data.grouped.simplify()
         return parts
 
     def _count_read(self, read: int) -> int:
@@ -835,7 +833,7 @@ class _CountedModel(_Model):
 
     def __init__(self, query: Query, index: int, bits: int | None) -> None:
         super().__init__(query, index, bits)
-        self.sums: dict[Segment, list[tuple[int, Tally | GridTally]]] = {}  # each with its number of batches
+        self.sums: dict[Segment, list[tuple[int, Tally | Cells]]] = {}  # each with its number of batches
         self.span = WeightSpan()
 
     def add(self, batch: Batch) -> None:
@@ -885,7 +883,7 @@ class _CountedModel(_Model):
             tally = tally.with_importance(score, one, importance_weight)
         if cluster is not None:
             tally = tally.with_clusters(cluster, score, one, weight)
-        count, total = 1, tally if self.bits is None else GridTally.of(tally, self.bits)
+        count, total = 1, tally if self.bits is None else Cells.grid(tally, self.bits)
         sums = self.sums.setdefault(segment, [])
         while sums and sums[-1][0] == count:
             count, total = 2 * count, _add_tallies(sums.pop()[1], total)
@@ -969,7 +967,7 @@ def _make_tallies(
     """Make observations of parts. If some parts are cells and others are not, all become cells of one grid."""
     roles = query.roles
     grid = roles.limits.grid
-    bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
+    bits = grid if isinstance(grid, int) else coarsest([part.bits for part in parts.values()])
     positive = None if roles.pos_label is None else str(roles.pos_label)
     typed = [name in query.texts for name in roles.by]
     plain = list({**parts, **dropped})
@@ -1007,14 +1005,14 @@ def _group(query: Query, bits: int | None) -> Observations:
     for segment, own in _split_lines(query.roles, lines, kept):
         if cells and bits is not None:
             columns = tuple(lines[name][own] for name in LINES[1:])
-            grid = GridTally.merge(bits, columns)
-            found: Tally | GridTally = grid
+            grid = Cells.merge(bits, columns)
+            found: Tally | Cells = grid
             if hashes is not None:
                 place = np.searchsorted(grid.key, columns[0])
                 found = grid.with_clusters(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
             tally = _merge_lines(lines, own, query.roles, hashes)
-            found = tally if bits is None else GridTally.of(tally, bits)
+            found = tally if bits is None else Cells.grid(tally, bits)
         parts[segment] = found.simplify()
     _warn_of_equal_counts(span, rows, parts)
     pairs = _group_pairs(query, int(lines["n"].sum())) if query.baselines else None
@@ -1041,7 +1039,7 @@ def count_part(part: Any, query: Query, bits: int) -> Any:
     assert model.whole is not None, "there are no segments"
     model.add(Batch(query, open_frame(part)))
     cells = model.whole.finish()
-    assert isinstance(cells, GridTally), "cells are asked for"
+    assert isinstance(cells, Cells), "cells are asked for"
     invalid = np.flatnonzero(model.counts[1:]) + 1
     none = np.zeros(len(invalid))
     columns = {
