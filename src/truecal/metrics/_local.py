@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -143,22 +143,23 @@ class WindowPartition(Partition):
         """The shares of all grids' windows that are rejected as too low and as too high."""
         if not self.relabelled:
             return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
-        if self.cells.clusters is None and not tolerance:
-            return self._decide_quickly(significance)
+        positives = PoissonBinomial.of(self.cells)
+        if positives.design is None and not _moves(tolerance):
+            return self._decide_quickly(positives, significance)
         known = self.decided.setdefault((significance, tolerance), {})
         running = np.concatenate([[0], np.cumsum(self.cells.pos)])
         k = np.concatenate([np.diff(running[grid]) for grid in self.grids])
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            decided = decide_windows(PoissonBinomial.of(self.cells), self.grids, significance, tolerance, np.array(new))
+            decided = Tails.of(positives, self.grids, tolerance, np.array(new)).decide(significance)
             sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
 
-    def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
+    def _decide_quickly(self, positives: PoissonBinomial, significance: float) -> tuple[Floats, Floats]:
         """The same for independent rows without a tolerance, by a single call of the kernel."""
-        positives, windows = PoissonBinomial.of(self.cells), _list_windows(self.grids, None)
+        windows = _list_windows(self.grids)
         if significance not in self.untouched:
             limits = _kernel.untouched_heads(positives.n, positives.sums, positives.upper, *windows, significance)
             self.untouched[significance] = limits
@@ -289,7 +290,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     """Compute Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
-    begin, end = _list_windows(grids, None)
+    begin, end = _list_windows(grids)
     owner = groups.owners(begin)
     population: Any = cells.n if cells.sampling.plain else cells.population.n
     rows, v = add_windows(population, begin, end), add_windows(cells.v, begin, end)
@@ -380,14 +381,19 @@ class Tails(NamedTuple):
         tolerance: Tolerance | None,
         chosen: Ints | None = None,
     ) -> Tails:
-        """Compute the tails of all windows, or of those chosen."""
-        begin, end = _list_windows(starts, chosen)
-        if tolerance is None or tolerance.value == 0:
-            below, at, above = positives.tails(begin, end)
-            return cls(at, above, at, below)
-        _, at_raised, above = positives.moved(tolerance, up=True).tails(begin, end)
-        below, at_lowered, _ = positives.moved(tolerance, up=False).tails(begin, end)
-        return cls(at_raised, above, at_lowered, below)
+        """Compute the tails of all windows; or of those chosen, which do not depend on the choice in their last bits:
+        windows that overlap are computed apart."""
+        begin, end = _list_windows(starts)
+        cuts: Ints | None = None
+        if chosen is not None:
+            begin, end = begin[chosen], end[chosen]
+            cuts = np.searchsorted(chosen, np.cumsum([len(grid) - 1 for grid in starts[:-1]]))
+        if _moves(tolerance):
+            _, at_raised, above = positives.moved(tolerance, up=True).tails(begin, end, cuts)
+            below, at_lowered, _ = positives.moved(tolerance, up=False).tails(begin, end, cuts)
+            return cls(at_raised, above, at_lowered, below)
+        below, at, above = positives.tails(begin, end, cuts)
+        return cls(at, above, at, below)
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
         """Return the shares of each window that are rejected as too low and as too high."""
@@ -403,10 +409,15 @@ class Tails(NamedTuple):
         return np.asarray(np.minimum(2 * tail, 1.0))
 
 
-def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, Ints]:
-    """The first cells and the ends of all windows, or of those chosen."""
+def _list_windows(starts: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    """The first cells and the ends of all windows."""
     begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
-    return (begin, end) if chosen is None else (begin[chosen], end[chosen])
+    return begin, end
+
+
+def _moves(tolerance: Tolerance | None) -> TypeGuard[Tolerance]:
+    """Whether a tolerance is given, and above 0."""
+    return tolerance is not None and tolerance.value > 0
 
 
 def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
@@ -443,12 +454,11 @@ def decide_windows(
     starts: tuple[Ints, ...],
     significance: float,
     tolerance: Tolerance | None,
-    chosen: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the shares of all windows, or of those chosen, that are rejected as too low and as too high."""
-    if positives.design is not None or (tolerance is not None and tolerance.value > 0):
-        return Tails.of(positives, starts, tolerance, chosen).decide(significance)
-    windows = _list_windows(starts, chosen)
+    """Return the shares of all windows that are rejected as too low and as too high."""
+    if positives.design is not None or _moves(tolerance):
+        return Tails.of(positives, starts, tolerance).decide(significance)
+    windows = _list_windows(starts)
     return _kernel.window_shares(
         positives.n, positives.pos, positives.sums, positives.upper, *windows, significance, None
     )
