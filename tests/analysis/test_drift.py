@@ -604,3 +604,16 @@ def test_one_later_window_is_all_later_windows():
     found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=1)
     assert 0.025 < found.overall_base_rate_p == found.later_base_rate_p <= 0.05
     assert "The base rate changed from" in " ".join(found.sentences())
+
+
+def test_periods_have_no_ratio_to_a_baseline_without_positives():
+    table = judge_windows({1: Tally([0.5], [10], [0]), 2: Tally([0.5], [10], [0]), 3: Tally([0.5], [10], [5])})
+    assert table.relative_ratio.tolist()[2] == np.inf
+    assert np.isnan(table.relative_ratio[:2]).all()
+
+
+def test_notes_tell_of_periods_and_not_of_segments_that_were_dropped():
+    parts = {("at", 1): Tally([0.5], [10], [5]), ("de", 2): Tally([0.5], [10], [5])}
+    dropped = {("de", 1): {Reason("p", "null"): 3}}
+    data = Observations("y", "p", parts, ("country", "day"), {"day": None}, dropped=dropped)
+    assert truecal.drift(data).notes == truecal.drift(data.group_by("day")).notes

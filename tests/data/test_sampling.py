@@ -157,3 +157,19 @@ def test_all_segments_share_a_labelling():
              (("a", 0.1), ("b", 0.2))}  # fmt: skip
     with pytest.raises(ValueError, match="in the same way to add"):
         Observations("y", "p", parts, ("g",))
+
+
+def test_the_ends_stay_the_ends_with_label_noise():
+    """A prediction of 0 or 1 has no odds; one that rounding moves away from there would."""
+    for noise in np.linspace(0, 0.45, 46).round(3).tolist():
+        for rate in (1.0, 0.7, 0.2, 0.01):
+            for how in (Sampling(rate, label_noise=(noise, 0.1)), Sampling(1.0, rate, (0.1, noise))):
+                ends = how.to_sampled(np.array([0.0, 1.0]))
+                for q in (ends, ends * 3 / 3, np.cumsum(np.full((7, 2), ends), axis=0)[-1] / 7):
+                    assert how.to_population(q).tolist() == [0, 1], (how, q)
+
+
+def test_mirrored_sampling_is_that_of_the_other_label():
+    how = Sampling(0.2, 0.5, (0.05, 0.01))
+    np.testing.assert_allclose(how.mirrored.to_sampled(1 - P), 1 - how.to_sampled(P), rtol=1e-9, atol=1e-15)
+    assert how.mirrored.mirrored == how

@@ -340,3 +340,17 @@ def test_cells_give_the_value_of_rows(rng):
         result = truecal.evaluate(cells, ["ltce", "tce"])
         assert list(result.bounds) == (["tce"] if bits < 26 else [])  # cells of 26 bits hold one score each
         assert result.verdict.status == truecal.evaluate(y, p, ["ltce"]).verdict.status == "miscalibrated"
+
+
+def test_tails_of_chosen_windows_do_not_depend_on_the_choice(rng):
+    """Draws in several threads choose other windows in each run, and must agree to the last bit."""
+    p = rng.beta(0.5, 4, 400)
+    cells = CellGroups.of([CellSums.from_arrays(rng.random(400) < p, p)])
+    positives, grids = PoissonBinomial.in_groups(cells), find_windows(cells)
+    everything = np.arange(sum(len(grid) - 1 for grid in grids))
+    for tolerance in (None, truecal.Relative(0.1)):
+        wanted = np.stack(Tails.of(positives, grids, tolerance, everything))
+        for chosen in (everything[::3], everything[5:6], rng.choice(everything, 9, replace=False)):
+            found = np.stack(Tails.of(positives, grids, tolerance, np.sort(chosen)))
+            np.testing.assert_array_equal(found, wanted[:, np.sort(chosen)])
+        np.testing.assert_allclose(np.stack(Tails.of(positives, grids, tolerance)), wanted, rtol=1e-10, atol=1e-14)

@@ -1,7 +1,6 @@
 """Every file format gives the tally of its columns; what cannot be read is named."""
 
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from formats import FORMATS, write
 
 import truecal
 from truecal import Tally
@@ -42,51 +42,7 @@ def read(source, **options):
     return truecal.read(source, label="y", score="p", **options).tally
 
 
-def zstd(data):
-    """Compressed as Parquet's own library does it, which needs no command."""
-    return pytest.importorskip("pyarrow").compress(data, codec="zstd", asbytes=True)
-
-
-def write(frame, path, kind):
-    """A file of the format, by its own library."""
-    if kind in ("csv", "csv.gz", "csv.zst"):
-        data = frame.write_csv().encode()
-    elif kind == "tsv":
-        data = frame.write_csv(separator="\t").encode()
-    elif kind == "semicolons.csv":
-        data = frame.write_csv(separator=";").encode()
-    elif kind in ("jsonl", "ndjson.gz"):
-        data = frame.write_ndjson().encode()
-    elif kind == "npz":
-        np.savez(path, **{name: frame[name].to_numpy() for name in ("y", "p")})
-        return
-    else:
-        buffer = io.BytesIO()
-        {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "feather": frame.write_ipc_stream}[kind](buffer)
-        data = buffer.getvalue()
-    if kind.endswith(".gz"):
-        data = gzip.compress(data)
-    if kind.endswith(".zst"):
-        data = zstd(data)
-    path.write_bytes(data)
-
-
-KINDS = [
-    "csv",
-    "csv.gz",
-    "csv.zst",
-    "semicolons.csv",
-    "tsv",
-    "parquet",
-    "arrow",
-    "feather",
-    "jsonl",
-    "ndjson.gz",
-    "npz",
-]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_gives_the_same_tally(frame, rows, tmp_path, kind):
     write(frame, tmp_path / f"a.{kind}", kind)
     assert read(tmp_path / f"a.{kind}") == Tally.from_arrays(*rows)

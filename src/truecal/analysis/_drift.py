@@ -103,7 +103,7 @@ def drift(
         adjust=options["adjust"],
         significance=options["significance"],
         outcome=data.outcome,
-        notes=(*data.notes, *note_out_of_scope(every_period, periods, "period")),
+        notes=(*grouped.notes, *note_out_of_scope(every_period, periods, "period")),
     )
 
 

@@ -158,7 +158,7 @@ class WindowPartition(Partition):
         """The shares of all grids' windows that are rejected as too low and as too high."""
         if not self.relabelled:
             return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
-        if self.cells.clusters is None:
+        if self.cells.clusters is None or (positives := PoissonBinomial.of(self.cells)).design is None:
             return self._decide_quickly(significance, tolerance)
         known = self.decided.setdefault((significance, tolerance), {})
         running = np.concatenate([[0], np.cumsum(self.cells.pos)])
@@ -166,14 +166,14 @@ class WindowPartition(Partition):
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            decided = decide_windows(PoissonBinomial.of(self.cells), self.grids, significance, tolerance, np.array(new))
+            decided = Tails.of(positives, self.grids, tolerance, np.array(new)).decide(significance)
             sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
 
     def _decide_quickly(self, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
         """The same for independent rows, of which most windows need no test."""
-        cells, windows = self.cells, _list_windows(self.grids, None)
+        cells, windows = self.cells, _list_windows(self.grids)
         if (significance, tolerance) not in self.untouched:
             sums = [side.sums for side in PoissonBinomial.of(cells).sides(tolerance)]
             self.untouched[significance, tolerance] = [
@@ -309,7 +309,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     """Compute Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
-    begin, end = _list_windows(grids, None)
+    begin, end = _list_windows(grids)
     owner = groups.owners(begin)
     population: Any = cells.n if cells.sampling.plain else cells.population.n
     rows, v = add_windows(population, begin, end), add_windows(cells.v, begin, end)
@@ -400,9 +400,14 @@ class Tails(NamedTuple):
         tolerance: Tolerance | None,
         chosen: Ints | None = None,
     ) -> Tails:
-        """Compute the tails of all windows, or of those chosen."""
-        windows = _list_windows(starts, chosen)
-        tails = [side.tails(*windows) for side in positives.sides(tolerance)]
+        """Compute the tails of all windows; or of those chosen, which do not depend on the choice in their last bits:
+        windows that overlap are computed apart."""
+        begin, end = _list_windows(starts)
+        cuts: Ints | None = None
+        if chosen is not None:
+            begin, end = begin[chosen], end[chosen]
+            cuts = np.searchsorted(chosen, np.cumsum([len(grid) - 1 for grid in starts[:-1]]))
+        tails = [side.tails(begin, end, cuts) for side in positives.sides(tolerance)]
         (_, at_raised, above), (below, at_lowered, _) = tails[0], tails[-1]
         return cls(at_raised, above, at_lowered, below)
 
@@ -420,10 +425,10 @@ class Tails(NamedTuple):
         return np.asarray(np.minimum(2 * tail, 1.0))
 
 
-def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, Ints]:
-    """The first cells and the ends of all windows, or of those chosen."""
+def _list_windows(starts: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    """The first cells and the ends of all windows."""
     begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
-    return (begin, end) if chosen is None else (begin[chosen], end[chosen])
+    return begin, end
 
 
 def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
@@ -460,12 +465,11 @@ def decide_windows(
     starts: tuple[Ints, ...],
     significance: float,
     tolerance: Tolerance | None,
-    chosen: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the shares of all windows, or of those chosen, that are rejected as too low and as too high."""
+    """Return the shares of all windows that are rejected as too low and as too high."""
     if positives.design is not None:
-        return Tails.of(positives, starts, tolerance, chosen).decide(significance)
-    windows = _list_windows(starts, chosen)
+        return Tails.of(positives, starts, tolerance).decide(significance)
+    windows = _list_windows(starts)
     shares = [
         _kernel.window_shares(side.n, side.pos, side.sums, side.upper, *windows, significance, None)
         for side in positives.sides(tolerance)

@@ -61,12 +61,17 @@ class PoissonBinomial(NamedTuple):
         cells = groups.cells
         return cls(cells.n, cells.pos, cells.powers, cells.upper, cells.sampling, Design.of(groups))
 
-    def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
+    def tails(
+        self, begin: Ints, end: Ints, cuts: Ints | None = None, *, computed: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
         """Return P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
 
-        `computed` uses no approximation; it is slow for windows of many rows.
+        The last bits depend on the windows that overlap, which are computed together: `cuts` keep those before a place
+        apart from those after it. `computed` uses no approximation; it is slow for windows of many rows.
         """
-        below, at, above, _ = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)
+        runs = [(begin, end)] if cuts is None else zip(np.split(begin, cuts), np.split(end, cuts), strict=True)
+        found = [_kernel.window_tails(self.n, self.pos, self.sums, self.upper, *run, computed)[:3] for run in runs]
+        below, at, above = found[0] if cuts is None else map(np.concatenate, zip(*found, strict=True))
         if self.design is None:
             return below, at, above
         spread = self.design.known_spread(begin, end)
