@@ -38,7 +38,7 @@ class Evidence(Protocol):
         """Return a verdict with its score bands."""
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
-        """Return about how many rows with such predictions make the verdict conclusive."""
+        """Return about how many rows with such predictions make the verdict conclusive; None if that is unknown."""
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         """Return the confidence interval of a metric, with the confidence 1 - level."""
