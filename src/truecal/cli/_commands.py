@@ -654,6 +654,8 @@ def _read_rules(args: Namespace) -> list[Any]:
     if not rules and not limits:
         rules = [_make_rule("", "verdict", **choices)]
         return [*rules, gate.NO_WORSE] if args.map else rules
+    if not rules and all(name == "max_dropped" for name, *_ in limits):  # which says nothing of the model
+        rules.append(_make_rule("", "verdict", **choices))
     for name, metric, limit in limits:
         check_metric_name(metric)
         rules.append(_make_rule(f"--{name.replace('_', '-')}: ", gate.LIMITS[name], limit, metric=metric, **choices))

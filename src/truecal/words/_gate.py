@@ -14,7 +14,7 @@ from truecal.gate import SHOWN, WORST_FIRST, Cause, CheckResult, CheckStatus, De
 from truecal.metrics import Unit, find_metric
 from truecal.verdict import FACTOR, Verdict
 from truecal.words._format import format_confidence, format_odds_ratio, format_p_value
-from truecal.words._notes import describe_dropped, describe_reasons, list_notes
+from truecal.words._notes import describe_dropped, describe_note, describe_reasons, list_notes
 from truecal.words._verdict import (
     describe_claim,
     describe_excess_tolerance,
@@ -246,6 +246,9 @@ REASONS: dict[Cause, Callable[[CheckResult], str]] = {
     Cause.TOLERANCE_UNPROVEN: _describe_tolerance,
     Cause.MISCALIBRATED: _describe_miscalibrated,
     Cause.UNDERPOWERED: _describe_underpowered,
+    Cause.TOLERANCE_OF_ALL: lambda result: (
+        "the tolerance reaches from every prediction to 0 and to 1, so no miscalibration beyond it could be found"
+    ),
     Cause.CERTAIN: lambda result: "every prediction is exactly 0 or 1, so no odds ratio can be detected",
     Cause.NO_VERDICT: lambda result: "there is no verdict",
     Cause.WITHIN_LIMIT: _describe_within,
@@ -472,11 +475,12 @@ def decision_junit(decision: Decision) -> str:
         own = [status for name, status in zip(table.model, table.status, strict=True) if name == model]
         suite = ElementTree.SubElement(root, "testsuite", {"name": printable(model), **_count_cases(own)})
         listed = [i for i in shown if table.model[i] == model]
+        told = [("note", printable(describe_note(note))) for note in decision.notes]
         if len(listed) < len(own):
-            value = f"{len(own) - len(listed):,} of {plural(len(own), 'check')}"
-            ElementTree.SubElement(
-                ElementTree.SubElement(suite, "properties"), "property", name="not listed", value=value
-            )
+            told.append(("not listed", f"{len(own) - len(listed):,} of {plural(len(own), 'check')}"))
+        properties = ElementTree.SubElement(suite, "properties") if told else suite
+        for name, value in told:
+            ElementTree.SubElement(properties, "property", name=name, value=value)
         for result in map(table.__getitem__, listed):
             segment = "" if result.segment is None else f" [{result.segment}]"
             name = printable(f"{result.rule}{segment}")
