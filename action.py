@@ -26,7 +26,7 @@ def list_words() -> list[str]:
         raise ValueError("`data` must name files, globs or folders; a name is empty.")
     if any(word.startswith("-") for word in data):
         raise ValueError("`data` must name files, globs or folders; an option belongs in `options`.")
-    if any(word in ("-h", "--help") for word in options):
+    if any(word.startswith("-h") or word == "--help" for word in options):  # -hy is -h -y
         raise ValueError("`options` must not ask for help: that would check nothing.")
     return ["truecal", "check", *data, *options]
 

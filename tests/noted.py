@@ -30,6 +30,7 @@ VALUES = {
     NoteCode.COLUMN_UNSUPPORTED: dict(column="age", type="Duration"),
     NoteCode.COLUMNS_NOT_PAIRED: dict(columns=70, limit=60),
     NoteCode.SLICES_TRUNCATED: dict(limit=20),
+    NoteCode.SEGMENTS_UNKNOWN: dict(n=30),
     NoteCode.RECALIBRATED: {},
 }
 NOTES = [Note(code, values) for code, values in VALUES.items()]

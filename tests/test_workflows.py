@@ -155,7 +155,21 @@ OPTIONS = {
     "-y 'it'\\''s'": ["-y", "it's"],
     "-y \u2028\u202e": ["-y", "\u2028\u202e"],
 }
-REFUSED = ["'", '"', "-y 'a", '-y "a', "-y a'b'c'", "\\", "-y y \\", "\"'", "-h", "-y y --help", "'-h'"]
+REFUSED = [
+    "'",
+    '"',
+    "-y 'a",
+    '-y "a',
+    "-y a'b'c'",
+    "\\",
+    "-y y \\",
+    "\"'",
+    "-h",
+    "-y y --help",
+    "'-h'",
+    "-hy y",
+    "-y y -hp",
+]
 
 
 def run_action(load, folder, data="a.csv b*.csv", options="", script=None):

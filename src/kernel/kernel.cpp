@@ -4,6 +4,7 @@
 // Arrays may change during a call: another thread writes to them, or another process to the file that they are a map of. The
 // number may then be any, but not the memory that is touched. So positions are copied before they are checked, and a position
 // that comes from a score is bounded where it is used, not where the score was looked at.
+#include "aborting.hpp"
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "clusters.hpp"
@@ -1165,6 +1166,7 @@ NB_MODULE(_kernel, m) {
         draw_positives(probability.data(), n.data(), start.data(), length(n), seed, pos.data(),
                        [&] { interrupt.check(); });
     });
+    m.def("explain_abort", &explain_abort);
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);
     m.def("critical_counts", [](In<Index> n, In<double> p, In<double> significance) {

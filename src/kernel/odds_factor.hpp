@@ -63,19 +63,19 @@ template <class F> double find_near(F f, double guess, double slope) {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The sums of q, q^2 and q^3 of trials with all odds multiplied: of n trials each of probability q of positives, then of
-// negatives.
-static TRUECAL_CLONES void multiply_odds(double factor, const double *__restrict n, const double *__restrict q,
-                                         std::size_t middle, std::size_t size, double *__restrict s1, double *__restrict s2,
-                                         double *__restrict s3) {
+// The sums of q, q^2 and q^3 of trials with all odds multiplied, where q is the probability of a positive, and from `middle` on
+// that of a negative; n trials each are positive with probability p and negative with probability r.
+static TRUECAL_CLONES void multiply_odds(double factor, const double *__restrict n, const double *__restrict p,
+                                         const double *__restrict r, std::size_t middle, std::size_t size,
+                                         double *__restrict s1, double *__restrict s2, double *__restrict s3) {
     for (std::size_t i = 0; i < middle; ++i) {
-        const double moved = factor * q[i] / (1 - q[i] + factor * q[i]); // f p / (1 - p + f p)
+        const double moved = factor * p[i] / (r[i] + factor * p[i]);
         s1[i] = n[i] * moved;
         s2[i] = n[i] * moved * moved;
         s3[i] = n[i] * moved * moved * moved;
     }
     for (std::size_t i = middle; i < size; ++i) {
-        const double moved = q[i] / (q[i] + factor * (1 - q[i])); // 1 - p' = q / (q + f (1 - q))
+        const double moved = r[i] / (r[i] + factor * p[i]);
         s1[i] = n[i] * moved;
         s2[i] = n[i] * moved * moved;
         s3[i] = n[i] * moved * moved * moved;
@@ -177,7 +177,8 @@ class OpenTrials {
         const auto size = static_cast<std::size_t>(end - begin);
         at_.reserve(size);
         n_.reserve(size);
-        q_.reserve(size);
+        p_.reserve(size);
+        r_.reserve(size);
         Index stop = begin; // of neighbouring cells that have odds
         for (Index first = begin, last; first < end; first = last) {
             if (!(trials.s1[first] > 0)) {
@@ -194,10 +195,11 @@ class OpenTrials {
                 k += trials.positives[i];
                 s3 += trials.s3[i];
             }
-            upper_[q_.size()] = trials.upper[first];
+            upper_[n_.size()] = trials.upper[first];
             middle_ += !trials.upper[first];
             n_.push_back(pool.rows);
-            q_.push_back(pool.q());
+            p_.push_back(trials.upper[first] ? 1 - pool.q() : pool.q());
+            r_.push_back(trials.upper[first] ? pool.q() : 1 - pool.q());
             upper_rows_ += trials.upper[first] ? pool.rows : 0;
             expected += trials.upper[first] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
@@ -210,8 +212,9 @@ class OpenTrials {
     double expected = 0, v = 0; // of the trials as they are, and with the odds of the last `multiply`
 
     void multiply(double factor) {
-        const std::size_t size = q_.size();
-        multiply_odds(factor, n_.data(), q_.data(), middle_, size, at_.s1.data(), at_.s2.data(), at_.s3.data());
+        const std::size_t size = n_.size();
+        move_middle(factor);
+        multiply_odds(factor, n_.data(), p_.data(), r_.data(), middle_, size, at_.s1.data(), at_.s2.data(), at_.s3.data());
         double low[2], high[2];
         add_columns(at_.s1.data(), at_.s2.data(), middle_, low);
         add_columns(at_.s1.data() + middle_, at_.s2.data() + middle_, size - middle_, high);
@@ -271,10 +274,10 @@ class OpenTrials {
         }
     };
     double effect_, freedom_;
-    std::vector<double> n_, q_; // the probability of positives, or of negatives if `upper_`, without a factor
-    std::unique_ptr<bool[]> upper_;
-    std::size_t middle_ = 0;   // the first of the upper ones
-    double upper_rows_ = 0; // rows of these
+    std::vector<double> n_, p_, r_; // the probabilities of a positive and of a negative, without a factor
+    std::unique_ptr<bool[]> upper_; // whether the sums are of negatives
+    std::size_t middle_ = 0;        // the first of the upper ones
+    double upper_rows_ = 0;         // rows of these
     Workspace &space_;
     Columns at_;
     TiltedDistribution tilted_;
@@ -284,9 +287,23 @@ class OpenTrials {
         double surplus, v;
     };
 
+    // Lets the sums be of whichever outcome is the rarer one with all odds multiplied: of the other one, nearly 1, the
+    // variance would have no digits left.
+    void move_middle(double factor) {
+        const std::size_t size = n_.size();
+        while (middle_ > 0 && factor * p_[middle_ - 1] >= r_[middle_ - 1]) {
+            upper_[--middle_] = true;
+            upper_rows_ += n_[middle_];
+        }
+        while (middle_ < size && factor * p_[middle_] < r_[middle_]) {
+            upper_rows_ -= n_[middle_];
+            upper_[middle_++] = false;
+        }
+    }
+
     static double factor_of(double log_factor) { return std::exp(std::min(std::max(log_factor, -700.0), 700.0)); }
 
-    Law law() const { return choose_law(at_.as_trials(upper_.get()), 0, static_cast<Index>(q_.size()), positives, false); }
+    Law law() const { return choose_law(at_.as_trials(upper_.get()), 0, static_cast<Index>(n_.size()), positives, false); }
 
     Moments multiplied(double log_factor) {
         multiply(std::exp(log_factor));
@@ -305,7 +322,7 @@ class OpenTrials {
             if (sums.fine) return sums;
         }
         multiply(factor_of(log_factor));
-        const auto count = static_cast<Index>(q_.size());
+        const auto count = static_cast<Index>(n_.size());
         const TrialCells trials = at_.as_trials(upper_.get());
         tilted_.set(log_factor, convolve_cells(trials, 0, count, Digits::exact, TiltedDistribution::nothing, space_), rows);
         return tilted_.add(log_factor, positives);

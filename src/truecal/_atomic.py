@@ -6,7 +6,9 @@ process ends, so what can be locked belongs to nobody.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +21,14 @@ else:
     LOCKS = True
 
 DRAFT = ".truecal"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def raise_if_full(error: Exception, place: str | os.PathLike[str]) -> None:
+    """Raise the system's error about `place` if that of polars, which has only its words, is that a disk is full."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    if told and int(told[1]) in FULL:
+        raise OSError(int(told[1]), os.strerror(int(told[1])), os.fspath(place)) from error
 
 
 @contextmanager

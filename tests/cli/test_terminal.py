@@ -144,7 +144,7 @@ def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
 
 
 def test_closed_streams_leave_the_exit_code_alone(data):
-    passing, unknown = ("--max-dropped 0.99", 0), ("--min-rows 1000000", 3)
+    passing, unknown = ("-p p --max-dropped 0.99", 0), ("--min-rows 1000000", 3)
     for closed, expected, rules in (
         (">&-", "standard output is closed", (passing, unknown)),
         ("2>&-", "", (passing,)),

@@ -345,7 +345,7 @@ def test_cells_give_the_value_of_rows(rng):
 def test_tails_of_chosen_windows_do_not_depend_on_the_choice(rng):
     """Draws in several threads choose other windows in each run, and must agree to the last bit."""
     p = rng.beta(0.5, 4, 400)
-    cells = CellGroups.of([CellSums.from_arrays(rng.random(400) < p, p)])
+    cells = CellGroups.of([Cells.from_arrays(rng.random(400) < p, p)])
     positives, grids = PoissonBinomial.in_groups(cells), find_windows(cells)
     everything = np.arange(sum(len(grid) - 1 for grid in grids))
     for tolerance in (None, truecal.Relative(0.1)):

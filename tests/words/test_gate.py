@@ -85,6 +85,11 @@ CAUSES = {
         "inconclusive (p = 0.5, above 0.01): only odds ratios of 2 or more would be detected in either direction with "
         "80% power at significance 0.01; 1.5 is required.",
     ),
+    Cause.TOLERANCE_OF_ALL: (
+        lambda: check([1, 1] * 100, [0.3, 0.6] * 100, Rule("verdict", tolerance=0.8)),
+        INCONCLUSIVE,
+        "the tolerance reaches from every prediction to 0 and to 1, so no miscalibration beyond it could be found.",
+    ),
     Cause.CERTAIN: (
         lambda: check([0, 1] * 100, [0.0, 1.0] * 100, Rule("verdict")),
         INCONCLUSIVE,

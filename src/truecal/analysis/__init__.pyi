@@ -10,6 +10,7 @@ from truecal.analysis._inputs import raise_for_data as raise_for_data
 from truecal.analysis._monitor import Monitor as Monitor
 from truecal.analysis._monitor import MonitorUpdate as MonitorUpdate
 from truecal.analysis._monitor import keep_monitor as keep_monitor
+from truecal.analysis._recalibrate import count_unknown as count_unknown
 from truecal.analysis._recalibrate import recalibrate as recalibrate
 from truecal.analysis._recalibrate import recalibrate_observations as recalibrate_observations
 from truecal.analysis._recalibrate import refuse_fitted as refuse_fitted

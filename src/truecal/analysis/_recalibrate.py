@@ -354,6 +354,13 @@ def recalibrate_observations(recalibration: Recalibration, data: Observations) -
     return replace(data, parts=parts, bits=None, baseline=both)
 
 
+def count_unknown(recalibration: Recalibration, data: Observations) -> int:
+    """Count the rows of segments that the map has no offset for."""
+    known = set(recalibration.segments)
+    grouped = data.group_by(recalibration.by) if recalibration.by else data
+    return sum(part.n_rows for key, part in grouped.parts.items() if recalibration.by and key not in known)
+
+
 def _choose_columns(data: Observations, by: tuple[str, ...]) -> tuple[str, ...]:
     """Return the columns whose segments are validated: those of the map, or all that the rows were read by."""
     return by or tuple(name for name in data.by if name not in data.periods)

@@ -368,6 +368,8 @@ def _write_sql(name: str, scale: ScoreScale) -> str:
 
 def apply(args: Namespace) -> int:
     """Apply a calibration map to predictions."""
+    from truecal import words
+    from truecal.data import Note, NoteCode
     from truecal.reading import RECALIBRATED, add_column, column_names, is_observations
 
     if len(args.files) < 2:
@@ -411,7 +413,7 @@ def apply(args: Namespace) -> int:
         )
     note(f"{args.output} holds {plural(rows, 'row')}, with `{into}`")
     if sum(unknown):
-        note(f"{plural(sum(unknown), 'row')} of segments unknown to the map got the common map")
+        note(words.describe_note(Note.of(NoteCode.SEGMENTS_UNKNOWN, n=sum(unknown))))
     return print_written(args, [Path(args.output)])
 
 
@@ -586,6 +588,9 @@ def check(args: Namespace) -> int:
     options = {name: getattr(args, name) for name in ("null_draws", "resamples")}
     options |= _region(args) | _draws(args)
     models = source.read(args, **rows)
+    if args.rules:
+        for observations in models.values():
+            gate.check_data_table(args.rules, find_top_label(observations))
     decision = gate.check(models, rules, baseline=saved, recalibration=recalibration, **options)
     note_all([decision])
     if source.multiclass is None:
@@ -649,6 +654,8 @@ def _read_rules(args: Namespace) -> list[Any]:
     if not rules and not limits:
         rules = [_make_rule("", "verdict", **choices)]
         return [*rules, gate.NO_WORSE] if args.map else rules
+    if not rules and all(name == "max_dropped" for name, *_ in limits):  # which says nothing of the model
+        rules.append(_make_rule("", "verdict", **choices))
     for name, metric, limit in limits:
         check_metric_name(metric)
         rules.append(_make_rule(f"--{name.replace('_', '-')}: ", gate.LIMITS[name], limit, metric=metric, **choices))

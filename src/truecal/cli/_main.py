@@ -22,6 +22,10 @@ from truecal._text import Terminal, printable_lines, say
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 from truecal.cli._output import note, print_notes
 
+ABORTED = (
+    "error: a library ended the process, most likely since memory ran out.\n"
+    "Hint: allow more memory (`ulimit -v`), or let --memory be less than what there is.\n"
+)
 MISTAKES = (ValueError, TypeError, OSError, EOFError, ImportError, UsageError)
 
 
@@ -42,7 +46,7 @@ def main(words: list[str] | None = None) -> int:
     warnings.simplefilter("once", UserWarning)
     warnings.showwarning = _note_warning
     try:
-        code = _run(given)
+        code = _run(given, alone=words is None)
         sys.stdout.flush()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
@@ -67,7 +71,8 @@ def main(words: list[str] | None = None) -> int:
     return code
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], *, alone: bool) -> int:
+    """Run a command, `alone` in a process of its own."""
     first = words[0] if words else ""
     if first in ("", "-h", "--help", "help"):
         say(overview(Terminal.of(sys.stdout)), sys.stdout if first else sys.stderr)
@@ -84,6 +89,10 @@ def _run(words: list[str]) -> int:
     set_spelling(spell_parameters(first))
     args = make_parser(first).read(words[1:])
     args.command, args.words = first, words
+    if alone:
+        from truecal._kernel import explain_abort
+
+        explain_abort(ABORTED, 2)
     from truecal.cli import _commands as commands
 
     code: int = getattr(commands, first)(args)

@@ -221,7 +221,7 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     """The check results of a gate, worst first."""
     title = f"{terminal.paint(decision.status.upper(), CHECK_STYLES[decision.status])}  {decision.summary}"
     lines = []
-    for result in decision.worst()[:most]:
+    for result in decision.worst(most):
         size = "" if result.n is None else f" ({plural(result.n, 'row')})"
         text = f"{printable(words.label_place(result))}{size}: {printable(result.reason)}"
         status = terminal.paint(result.status.ljust(12), CHECK_STYLES[result.status])

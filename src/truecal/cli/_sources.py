@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from truecal._errors import check_column
 from truecal._text import plural
@@ -62,9 +62,24 @@ class Source(NamedTuple):
             "importance_weight": args.importance_weight,
         }
         if self.multiclass is None:
-            return dict(read_models(self.data, **options, **baseline))
+            try:
+                return dict(read_models(self.data, **options, **baseline))
+            except ImportError:
+                self._check_names(options | baseline)
+                raise
         found = read(self.data, multiclass=self.multiclass, labels=args.labels, **options, **baseline)
         return {find_top_label(found).score: found}
+
+    def _check_names(self, options: Mapping[str, Any]) -> None:
+        """Refuse columns that are not there, if their names can be read without the library that is missing."""
+        from truecal.reading import column_names
+
+        with suppress(ImportError):
+            known = column_names(cast("list[str]", self.data), self.format)
+            for role in ("label", "score", "by", "cluster", "count", "importance_weight", "baseline"):
+                given = options.get(role) or ()
+                for name in [given] if isinstance(given, str) else given:
+                    check_column(role, name, known)
 
 
 def find_top_label(observations: Observations | ClassObservations) -> Observations:

@@ -48,6 +48,7 @@ class NoteCode(Code):
     COLUMN_UNSUPPORTED = "column unsupported"
     COLUMNS_NOT_PAIRED = "columns not paired"
     SLICES_TRUNCATED = "slices truncated"
+    SEGMENTS_UNKNOWN = "segments unknown"
     RECALIBRATED = "recalibrated"
 
 
@@ -78,6 +79,7 @@ FIELDS: dict[NoteCode, dict[str, type]] = {
     NoteCode.COLUMN_UNSUPPORTED: {"column": str, "type": str},
     NoteCode.COLUMNS_NOT_PAIRED: {"columns": int, "limit": int},
     NoteCode.SLICES_TRUNCATED: {"limit": int},
+    NoteCode.SEGMENTS_UNKNOWN: {"n": int},
     NoteCode.RECALIBRATED: {},
 }
 

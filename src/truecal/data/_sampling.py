@@ -71,6 +71,8 @@ class Sampling:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sampling):
             return NotImplemented
+        if self is other:
+            return True
         if self._rates != other._rates or type(self.label_delay) is not type(other.label_delay):
             return False
         return bool(np.array_equal(self.label_delay, other.label_delay))

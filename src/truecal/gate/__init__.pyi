@@ -3,6 +3,7 @@ from truecal.gate._causes import CheckStatus as CheckStatus
 from truecal.gate._check import NO_WORSE as NO_WORSE
 from truecal.gate._check import Rules as Rules
 from truecal.gate._check import check as check
+from truecal.gate._check import check_data_table as check_data_table
 from truecal.gate._check import check_segments as check_segments
 from truecal.gate._decision import SHOWN as SHOWN
 from truecal.gate._decision import WORST_FIRST as WORST_FIRST

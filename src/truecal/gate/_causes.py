@@ -40,6 +40,7 @@ class Cause(Code):
     )
     MISCALIBRATED = "miscalibrated"
     UNDERPOWERED = "underpowered"  # the verdict is inconclusive
+    TOLERANCE_OF_ALL = "tolerance of all"  # it reaches from every prediction to 0 and 1: nothing could be found
     CERTAIN = "certain"  # all predictions are 0 or 1, so that no odds ratio can be detected
     NO_VERDICT = "no verdict"
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 Rules = str | os.PathLike[str] | Iterable[Rule]
 ModelObservations = Mapping[str, Observations | ClassObservations]
 STANDARD_RULES = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second if there are several classes
+FEW_SEGMENTS = 10_000  # up to which cells are kept, and the rows that an inconclusive one needs are computed
 NO_WORSE = Rule("worse", 0, metric="log_loss")  # added to them if predictions are recalibrated
 
 
@@ -93,15 +94,16 @@ def check(
     models = _open_models(data)
     several = any(isinstance(observations, ClassObservations) for observations in models.values())
     chosen = _choose_rules(rules, several, significance)
+    notes: list[Note] = []
     if recalibration is not None:
         if baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
-        models = _recalibrate_models(models, recalibration)
+        models, notes = _recalibrate_models(models, recalibration)
         chosen = (*chosen, _at_level(NO_WORSE, significance)) if rules is None else chosen
-    notes = [] if recalibration is None else [Note(NoteCode.RECALIBRATED)]
     for observations in map(_take_top_label, models.values()):
         check_segments(chosen, set(observations.by) - set(observations.periods))
-        _check_data_table(rules, observations)
+        if isinstance(rules, (str, os.PathLike)):
+            check_data_table(rules, observations)
     old = None
     if baseline is not None:
         from truecal.gate._baseline import read_result
@@ -150,27 +152,40 @@ class _Setting:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows in scope, all of them (None) or by segment, as `Evidence`; cells are made once."""
+    """The rows in scope, all of them (None) or by segment, as `Evidence`; cells of a few segments are made once."""
 
     parts: Mapping[Segment | None, Part]
     options: EvaluateOptions
     outcome: Outcome
     cells: dict[Segment | None, Cells] = field(default_factory=dict)
 
+    @property
+    def few(self) -> bool:
+        """Whether there are so few segments that all of their cells fit into memory."""
+        return len(self.parts) <= FEW_SEGMENTS
+
+    def find_cells(self, segment: Segment | None) -> Cells:
+        if segment in self.cells:
+            return self.cells[segment]
+        cells = Cells.of(self.parts[segment])
+        if self.few or segment is None:
+            self.cells[segment] = cells
+        return cells
+
     def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]:
-        for segment in segments:
-            if segment not in self.cells:
-                self.cells[segment] = Cells.of(self.parts[segment])
-        cells = [self.cells[segment] for segment in segments]
-        verdicts = judge_all(cells, level, self.options["tolerance"])
+        few = self.few or len(segments) == 1
+        groups = [self.find_cells(segment) if few else self.parts[segment] for segment in segments]
+        verdicts = judge_all(groups, level, self.options["tolerance"])
         complete = analysis.is_unrestricted(self.options)
         return [replace(verdict, outcome=self.outcome, complete=complete) for verdict in verdicts]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
-        return add_bands(verdict, self.cells[segment])
+        return add_bands(verdict, self.find_cells(segment))
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
-        return required_rows(self.cells[segment], FACTOR, level, as_tolerance(self.options["tolerance"]))
+        if not self.few:
+            return None
+        return required_rows(self.find_cells(segment), FACTOR, level, as_tolerance(self.options["tolerance"]))
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         options = take_options(TestOptions, self.options)
@@ -326,15 +341,13 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
     return chosen
 
 
-def _check_data_table(rules: Rules | None, observations: Observations) -> None:
+def check_data_table(rules: str | os.PathLike[str], observations: Observations) -> None:
     """Refuse data that were not read with the sampling and the cluster column of a file of rules."""
-    if not isinstance(rules, (str, os.PathLike)):
-        return
     wanted, cluster = read_sampling(rules), read_cluster(rules)
     if wanted is not None and wanted != replace(observations.sampling, label_delay=None):
         raise ValueError(
             f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
-            f"{observations.sampling!r}.\n\nHint: `truecal.read` takes the same options."
+            f"{observations.sampling!r}.\n\nHint: `truecal.read` and `truecal tally` take the same options."
         )
     if cluster is not None and cluster != observations.cluster:
         raise ValueError(
@@ -355,8 +368,8 @@ def _open_models(data: Observations | ClassObservations | ModelObservations) -> 
 
 def _recalibrate_models(
     models: ModelObservations, recalibration: Recalibration | str | os.PathLike[str]
-) -> ModelObservations:
-    """Return the same rows with recalibrated predictions; the original ones are the baseline."""
+) -> tuple[ModelObservations, list[Note]]:
+    """Return the same rows with recalibrated predictions, and notes; the original predictions are the baseline."""
     from truecal.results import Recalibration, read_stored
 
     if isinstance(recalibration, (str, os.PathLike)):
@@ -367,7 +380,7 @@ def _recalibrate_models(
             f"{option('recalibration')} must be a `Recalibration`, or a file of its JSON; it is "
             f"{type(recalibration).__name__}."
         )
-    recalibrated = {}
+    recalibrated, notes = {}, [Note(NoteCode.RECALIBRATED)]
     for model, observations in models.items():
         if isinstance(observations, ClassObservations) or observations.outcome != "positive":
             raise ValueError(f"{option('recalibration')} must be left out if there are several classes.")
@@ -375,7 +388,9 @@ def _recalibrate_models(
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
         analysis.refuse_fitted(recalibration, observations)
         recalibrated[model] = analysis.recalibrate_observations(recalibration, observations)
-    return recalibrated
+        if unknown := analysis.count_unknown(recalibration, observations):
+            notes.append(Note.of(NoteCode.SEGMENTS_UNKNOWN, n=unknown))
+    return recalibrated, notes
 
 
 def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:

@@ -126,9 +126,10 @@ class CheckResult:
             raise ValueError("`observed` must be a number or None; it is NaN.")
         for name, kind in (("status", CheckStatus), ("cause", Cause)):
             value = getattr(self, name)
-            if value not in list(kind):
-                raise ValueError(f"`{name}` must be one of {', '.join(kind)}; it is {value!r}.")
-            object.__setattr__(self, name, kind(value))
+            try:
+                object.__setattr__(self, name, kind(value))
+            except ValueError as error:
+                raise ValueError(f"`{name}` must be one of {', '.join(kind)}; it is {value!r}.") from error
 
     @property
     def certain(self) -> bool:
@@ -273,9 +274,9 @@ class Decision(JsonMixin):
         """0 for "pass", 1 for "fail", 3 for "inconclusive"."""
         return EXIT_CODES[self.status]
 
-    def worst(self) -> list[CheckResult]:
-        """Return the check results, worst first: failed, inconclusive, passed."""
-        return [self.results[i] for i in self.results.order()]
+    def worst(self, most: int | None = None) -> list[CheckResult]:
+        """Return the check results, worst first: failed, inconclusive, passed; at most `most` of them."""
+        return [self.results[i] for i in self.results.order()[:most]]
 
     def count(self, status: CheckStatus | str) -> int:
         """Return the number of results with a status."""
@@ -298,7 +299,11 @@ class Decision(JsonMixin):
         return words.decision_markdown(self, most)
 
     def to_junit(self) -> str:
-        """Return JUnit XML for CI servers: a suite for each model; inconclusive checks are errors."""
+        """Return JUnit XML for CI servers: a suite for each model; inconclusive checks are errors.
+
+        Of more than 10,000 checks it holds those that failed or are inconclusive, worst first and 10,000 at most; the
+        others are counted.
+        """
         from truecal import words
 
         return words.decision_junit(self)

@@ -38,7 +38,7 @@ class Evidence(Protocol):
         """Return a verdict with its score bands."""
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
-        """Return about how many rows with such predictions make the verdict conclusive."""
+        """Return about how many rows with such predictions make the verdict conclusive; None if that is unknown."""
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         """Return the confidence interval of a metric, with the confidence 1 - level."""
@@ -180,13 +180,23 @@ class Case:
         """Whether the verdict is inconclusive."""
         return self.verdict is None or (not self.rejected and self.verdict.status == "inconclusive")
 
+    @property
+    def _tolerates_all(self) -> bool:
+        """Whether the tolerance is so large that no rows at all would be called miscalibrated."""
+        verdict = self.verdict
+        if self.rule.needs in ("difference", "row_counts") or self.overall or verdict is None or self.rejected:
+            return False
+        return verdict.tolerance is not None and verdict.detectable == 1.0  # see `OddsShiftPower.detectable_beyond`
+
     def judge(self) -> CheckResult:
-        """Apply the rule, unless rows are too few or no value could violate the limit."""
+        """Apply the rule, unless rows are too few, or no value could violate the limit or exceed the tolerance."""
         limit, unit = self.rule.limit, self.unit
         if self.n < self.rule.min_rows:
             return self.decide(CheckStatus.INCONCLUSIVE, Cause.MIN_ROWS)
         if limit is not None and not min(unit.bottom, -unit.top) <= limit <= unit.top:
             return self.decide(CheckStatus.INCONCLUSIVE, Cause.UNREACHABLE_LIMIT)
+        if self._tolerates_all:
+            return self.decide(CheckStatus.INCONCLUSIVE, Cause.TOLERANCE_OF_ALL)
         return self.rule.definition.judge(self)
 
 

@@ -72,6 +72,12 @@ class Interval:
     confidence: float
     resamples: int
 
+    def __post_init__(self) -> None:
+        if self.low > self.high:  # both may be NaN
+            raise ValueError(f"`low` of an interval must be at most `high`, {self.high!r}; it is {self.low!r}.")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"`confidence` must lie between 0 and 1; it is {self.confidence!r}.")
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:

@@ -32,7 +32,7 @@ from typing import IO, Any, ClassVar, NoReturn
 import numpy as np
 
 from truecal import _kernel
-from truecal._atomic import LOCKS, find_left, lock
+from truecal._atomic import LOCKS, find_left, lock, raise_if_full
 from truecal._errors import name_place
 
 CHUNK = 1 << 20
@@ -255,7 +255,8 @@ def _unpack(place: Path) -> Copy | None:
     try:
         lines = pl.scan_csv(place, schema={"line": pl.String}, empty_string_is_null=False, **options)
         lines.sink_csv(copy.place, include_header=False, quote_style="never", engine="streaming")
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise_if_full(error, copy.place)
         _refuse(place, f"must be a whole file of UTF-8 text in Zstandard; it is not: {str(error).splitlines()[0]}")
     return copy
 

@@ -105,7 +105,7 @@ def _is_data(file: Path) -> bool:
 
 def _is_mark(file: Path) -> bool:
     """Whether a file is one that engines write beside rows."""
-    return file.name.startswith(MARKS) or file.suffix == ".crc"
+    return (file.name.startswith(MARKS) and not file.suffix) or file.suffix == ".crc"
 
 
 def strip_compression(place: Path) -> Path:

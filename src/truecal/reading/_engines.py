@@ -311,7 +311,12 @@ def collect(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
     if is_lazy(local):  # DuckDB: directly to NumPy, which needs no pyarrow and half the memory
         columns = native(local).fetchnumpy()
         return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
-    return {name: local[name].to_list() if name.startswith(lists) else local[name].to_numpy() for name in local.columns}
+    return {name: local[name].to_list() if name.startswith(lists) else _to_numpy(local[name]) for name in local.columns}
+
+
+def _to_numpy(column: Any) -> Any:
+    """Return a column as an array; whole numbers of 128 bits, which NumPy does not have, as floats."""
+    return (column.cast(language(column).Float64) if is_long(column.dtype) else column).to_numpy()
 
 
 def _is_polars(frame: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal._atomic import write_atomically
+from truecal._atomic import raise_if_full, write_atomically
 from truecal._errors import check_column, did_you_mean, option
 from truecal._options import ScoreScale
 from truecal._text import plural
@@ -129,7 +129,8 @@ def _write(
         try:
             with files.explain_errors():
                 _sink(files.frame.with_columns(made), draft, place.suffix.lower())
-        except Exception:
+        except Exception as error:
+            raise_if_full(error, place)
             if failed:
                 _explain_scores(files, score, score_scale)
                 raise failed[0] from None

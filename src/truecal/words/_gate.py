@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from xml.etree import ElementTree
 
@@ -14,7 +14,7 @@ from truecal.gate import SHOWN, WORST_FIRST, Cause, CheckResult, CheckStatus, De
 from truecal.metrics import Unit, find_metric
 from truecal.verdict import FACTOR, Verdict
 from truecal.words._format import format_confidence, format_odds_ratio, format_p_value
-from truecal.words._notes import describe_dropped, describe_reasons, list_notes
+from truecal.words._notes import describe_dropped, describe_note, describe_reasons, list_notes
 from truecal.words._verdict import (
     describe_claim,
     describe_excess_tolerance,
@@ -49,6 +49,7 @@ UNPROVEN_HINT = (
     "A calibrated model can exceed a limit through sampling variation: raise the limit, or limit the excess over the "
     "null mean with --max-excess."
 )
+MOST_CASES = 10_000  # of JUnit; a server does not show more
 ALLOW_HINT = "--allow-inconclusive lets an inconclusive verdict pass."
 
 
@@ -245,6 +246,9 @@ REASONS: dict[Cause, Callable[[CheckResult], str]] = {
     Cause.TOLERANCE_UNPROVEN: _describe_tolerance,
     Cause.MISCALIBRATED: _describe_miscalibrated,
     Cause.UNDERPOWERED: _describe_underpowered,
+    Cause.TOLERANCE_OF_ALL: lambda result: (
+        "the tolerance reaches from every prediction to 0 and to 1, so no miscalibration beyond it could be found"
+    ),
     Cause.CERTAIN: lambda result: "every prediction is exactly 0 or 1, so no odds ratio can be detected",
     Cause.NO_VERDICT: lambda result: "there is no verdict",
     Cause.WITHIN_LIMIT: _describe_within,
@@ -409,7 +413,10 @@ def advise_decision(decision: Decision) -> list[str]:
     if decision.status != CheckStatus.INCONCLUSIVE:
         return []
     hints = {"certain": CERTAIN_HINT, "unproven": UNPROVEN_HINT, "allowable": ALLOW_HINT}
-    return [text for name, text in hints.items() if any(getattr(result, name) for result in decision.results)]
+    table = decision.results
+    kinds = {kind: i for i, kind in enumerate(zip(table.status, table.cause, strict=True))}
+    found = [table[i] for i in kinds.values()]
+    return [text for name, text in hints.items() if any(getattr(result, name) for result in found)]
 
 
 def label_place(result: CheckResult) -> str:
@@ -458,14 +465,23 @@ def decision_markdown(decision: Decision, most: int) -> str:
 
 
 def decision_junit(decision: Decision) -> str:
-    """Format a decision as JUnit XML: a suite a model, a case a check."""
-    root = ElementTree.Element("testsuites", {"name": "truecal", **_count_cases(decision.results)})
-    suites: dict[str, list[CheckResult]] = {}
-    for result in decision.results:
-        suites.setdefault(result.model, []).append(result)
-    for model, results in suites.items():
-        suite = ElementTree.SubElement(root, "testsuite", {"name": printable(model), **_count_cases(results)})
-        for result in results:
+    """Format a decision as JUnit XML: a suite a model, a case a check; of many checks, the worst that did not pass."""
+    table = decision.results
+    root = ElementTree.Element("testsuites", {"name": "truecal", **_count_cases(table.status)})
+    shown = list(range(len(table)))
+    if len(table) > MOST_CASES:
+        shown = [i for i in table.order() if table.status[i] != CheckStatus.PASS][:MOST_CASES]
+    for model in dict.fromkeys(table.model):
+        own = [status for name, status in zip(table.model, table.status, strict=True) if name == model]
+        suite = ElementTree.SubElement(root, "testsuite", {"name": printable(model), **_count_cases(own)})
+        listed = [i for i in shown if table.model[i] == model]
+        told = [("note", printable(describe_note(note))) for note in decision.notes]
+        if len(listed) < len(own):
+            told.append(("not listed", f"{len(own) - len(listed):,} of {plural(len(own), 'check')}"))
+        properties = ElementTree.SubElement(suite, "properties") if told else suite
+        for name, value in told:
+            ElementTree.SubElement(properties, "property", name=name, value=value)
+        for result in map(table.__getitem__, listed):
             segment = "" if result.segment is None else f" [{result.segment}]"
             name = printable(f"{result.rule}{segment}")
             case = ElementTree.SubElement(suite, "testcase", classname=printable(model), name=name, time="0")
@@ -481,7 +497,7 @@ def decision_junit(decision: Decision) -> str:
 def decision_github(decision: Decision, most: int) -> str:
     """Format a decision as commands to GitHub's runner: an error for each check that failed or is inconclusive."""
     lines = []
-    for result in decision.worst()[:most]:
+    for result in decision.worst(most):
         if result.status != CheckStatus.PASS:
             title = _escape_command(printable(f"truecal: {label_place(result)}"), more=":,")
             lines.append(f"::error title={title}::{_escape_command(printable(result.reason))}\n")
@@ -495,8 +511,7 @@ def _count_rest(decision: Decision, shown: int) -> str:
     return f"... and {len(rest):,} more: {counts}"
 
 
-def _count_cases(results: Iterable[CheckResult]) -> dict[str, str]:
-    statuses = [result.status for result in results]
+def _count_cases(statuses: Sequence[CheckStatus]) -> dict[str, str]:
     return {
         "tests": str(len(statuses)),
         "failures": str(statuses.count(CheckStatus.FAIL)),

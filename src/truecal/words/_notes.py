@@ -230,5 +230,8 @@ DESCRIBED: dict[NoteCode, Callable[[Values], str]] = {
     ),
     NoteCode.COLUMNS_NOT_PAIRED: _describe_not_paired,
     NoteCode.SLICES_TRUNCATED: lambda values: f"only the first {values['limit']} slices are listed",
+    NoteCode.SEGMENTS_UNKNOWN: lambda values: (
+        f"{plural(values['n'], 'row')} of segments unknown to the map got the common map"
+    ),
     NoteCode.RECALIBRATED: lambda _: "recalibrated predictions are checked; the original ones are the baseline",
 }
