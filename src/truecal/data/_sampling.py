@@ -75,7 +75,7 @@ class Sampling:
             return True
         if self._rates != other._rates or type(self.label_delay) is not type(other.label_delay):
             return False
-        return bool(np.array_equal(self.label_delay, other.label_delay))
+        return self.label_delay is other.label_delay or bool(np.array_equal(self.label_delay, other.label_delay))
 
     def __hash__(self) -> int:
         return hash((self._rates, type(self.label_delay)))

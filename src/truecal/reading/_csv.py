@@ -176,20 +176,27 @@ def open_table(place: Path, kind: str) -> Table:
 def _check_lines(place: Path, shown: Path) -> tuple[int, bytes]:
     """Count the lines of JSON that are not blank, and return the first of them; raise an error for what a parser would
     pass over or could not bear: a name that stands twice in one, and deep nesting."""
-    rows, held, head = 0, b"", b""
+    rows, held, buffer, head = 0, 0, bytearray(2 * CHUNK), b""
     with open(place, "rb") as file:
-        while piece := file.read(CHUNK):
-            head = head or piece
-            text, line_end, held = (held + piece).rpartition(b"\n")
-            rows += _check_whole_lines(text + line_end, rows, shown)
-            if len(held) > LONGEST:
+        while size := file.readinto(memoryview(buffer)[held : held + CHUNK]):
+            filled = held + size
+            head = head or bytes(memoryview(buffer)[:filled])
+            whole = buffer.rfind(b"\n", held, filled) + 1
+            rows += _check_whole_lines(memoryview(buffer)[:whole], rows, shown)
+            held = filled - whole
+            buffer[:held] = buffer[whole:filled]
+            if held > LONGEST:
                 _refuse(shown, f"must have lines of less than {LONGEST:,} bytes; line {rows + 1:,} is longer.")
-    return rows + _check_whole_lines(held, rows, shown), head
+            buffer.extend(bytes(max(0, held + CHUNK - len(buffer))))
+    return rows + _check_whole_lines(memoryview(buffer)[:held], rows, shown), head
 
 
-def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
+def _check_whole_lines(data: memoryview, before: int, shown: Path) -> int:
     """Check lines of JSON, after so many; return how many there are."""
-    lines, fault = _kernel.check_json_lines(np.frombuffer(text, dtype=np.uint8), DEEPEST)
+    lines, fault = _kernel.check_json_lines(np.frombuffer(data, dtype=np.uint8), DEEPEST)
+    if not fault:
+        return lines
+    text = bytes(data)
     where = f"line {before + lines:,}"
     if fault == NO_OBJECT:
         begins = [line.strip() for line in text.split(b"\n") if line.strip()][lines - 1][:1].decode("latin-1")
@@ -200,9 +207,7 @@ def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
     if fault == NAME_AGAIN:
         again = _find_repeated(text.split(b"\n"), lines)
         _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
-    if fault == ESCAPED_NAME:  # which only a parser can compare
-        return _check_parsed_lines(text, before, shown)
-    return lines
+    return _check_parsed_lines(text, before, shown)  # only a parser can compare names that have escapes
 
 
 def _check_parsed_lines(text: bytes, before: int, shown: Path) -> int:
@@ -214,7 +219,7 @@ def _check_parsed_lines(text: bytes, before: int, shown: Path) -> int:
             _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
         _, fault = _kernel.check_json_lines(np.frombuffer(line, dtype=np.uint8), DEEPEST)
         if fault not in (0, ESCAPED_NAME):
-            _check_whole_lines(line, before + number - 1, shown)
+            _check_whole_lines(memoryview(line), before + number - 1, shown)
     return len(present)
 
 

@@ -263,9 +263,8 @@ def _look(name: str, column: Any) -> _Ranges | _Values | Note:
         return Note.of(NoteCode.COLUMN_CONSTANT, column=name)
     # whole numbers beyond those that doubles hold are names
     ordered = kind.is_temporal() or (kind.is_numeric() and not (kind.is_integer() and _reach(column) > 2**53))
-    if not ordered and _holds_dates(column):
-        if distinct <= LEVELS + 1:
-            return _Values.of(name, *encode_values(column))
+    encoded = None if ordered else encode_values(column)
+    if encoded and distinct > LEVELS + 1 and _are_dates(encoded[0]):
         ranges = _Ranges.of(name, _as_numbers(column), _name_day, "null or no date")
         return ranges or Note.of(NoteCode.COLUMN_CONSTANT, column=name)
     # numbers whose ranges mean nothing: by their name, or as they count the rows
@@ -282,7 +281,7 @@ def _look(name: str, column: Any) -> _Ranges | _Values | Note:
         else:
             ranges = _Ranges.of(name, _as_numbers(column))
         return ranges or Note.of(NoteCode.COLUMN_CONSTANT, column=name)
-    return _Values.of(name, *encode_values(column))
+    return _Values.of(name, *(encoded or encode_values(column)))
 
 
 def _reach(column: Any) -> int:
@@ -290,9 +289,8 @@ def _reach(column: Any) -> int:
     return max((abs(int(end)) for end in (column.min(), column.max()) if end is not None), default=0)
 
 
-def _holds_dates(column: Any) -> bool:
-    """Whether a column holds text that is dates."""
-    values, _ = encode_values(column)
+def _are_dates(values: Sequence[Any]) -> bool:
+    """Whether values are text that is dates, or missing."""
     known = (value for value in values if not is_missing(value))
     return all(isinstance(value, str) and not np.isnan(_read_date(value)) for value in known)
 
