@@ -1,11 +1,14 @@
 """Cells of 12 bits with sums: the same from every source, whatever the order of the rows."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from truecal import Tally, Uniform, _kernel, ltce
 from truecal.data import CellGroups, Cells, PowerSums, _arrays, _cell_groups, _cells, cell, sort_rows
-from truecal.metrics import Edges
+from truecal.metrics import Edges, local_error
+from truecal.verdict import judge
 
 
 @pytest.fixture
@@ -88,7 +91,21 @@ def test_a_grid_s_cells_are_close(rows, bits):
     # sums of scores near 1 lose digits of q
     assert grid.s1 == pytest.approx(found.s1, rel=1e-9, abs=1e-11)
     assert grid.s2 == pytest.approx(found.s2, rel=2.0**-22, abs=1e-11)
-    assert Cells(12, grid.key, grid.n, grid.pos, grid.powers) == _cells.unchecked_cells(grid.power_columns)
+    assert Cells(12, grid.key, grid.n, grid.pos, grid.sums) == grid
+
+
+def test_a_verdict_leaves_nothing_in_a_grid(rows):
+    y, p = rows
+    grid = Cells.grid(Tally.from_arrays(y, p, cluster=np.arange(len(p)) // 3), 12)
+    before = pickle.dumps(grid)
+    judge(grid)
+    assert pickle.dumps(grid) == before
+
+
+def test_a_verdict_on_a_fine_grid_is_that_on_its_cells_of_12_bits(rows):
+    grid = Cells.grid(Tally.from_arrays(*rows), 20)
+    assert judge(grid) == judge(Cells.of(grid)) == judge(grid.coarsen(12))
+    assert local_error(grid) == local_error(grid.coarsen(12))
 
 
 def test_a_coarse_grid_keeps_its_cells(rows):

@@ -57,7 +57,7 @@ class CellGroups:
             return cls(each[0], starts)
         for cells in each:
             check_same(each[0].sampling, cells.sampling)
-        columns: Any = tuple(map(np.concatenate, zip(*(cells.power_columns for cells in each), strict=True)))
+        columns: Any = tuple(map(np.concatenate, zip(*(cells.columns for cells in each), strict=True)))
         known = [cells.clusters for cells in each if cells.clusters is not None]
         if 0 < len(known) < len(each):
             raise ValueError("All groups of rows must have clusters, or none; only some have.")
@@ -97,7 +97,7 @@ class CellGroups:
             return self
         sizes = np.diff(self.starts)
         cells = np.repeat(which, sizes)
-        columns: Any = tuple(column[cells] for column in self.cells.power_columns)
+        columns: Any = tuple(column[cells] for column in self.cells.columns)
         starts = np.concatenate([[0], np.cumsum(sizes[which])])
         return CellGroups(unchecked_cells(columns, self.cells.sampling), starts)
 

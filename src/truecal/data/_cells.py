@@ -13,7 +13,7 @@ that a sum of q keeps, and powers do not tell the smallest and the largest score
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -56,6 +56,12 @@ class PowerSums(NamedTuple):
     """The sums of q, q^2 and q^3 over the rows of each cell, q = min(p, 1 - p).
 
     They are sums of q and not of the score p, so that scores near 1 lose no digits.
+
+    Examples
+    --------
+    >>> from truecal.data import Cells
+    >>> Cells.from_arrays([0, 1, 1], [0.25, 0.25, 0.875]).sums
+    PowerSums(s1=array([0.5  , 0.125]), s2=array([0.125   , 0.015625]), s3=array([0.03125   , 0.00195312]))
     """
 
     s1: Floats
@@ -87,7 +93,15 @@ class PowerSums(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """The sum, the smallest and the largest of each cell's scores."""
+    """The sum, the smallest and the largest of each cell's scores.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.data import Cells
+    >>> Cells.grid(Tally.from_arrays([0, 1, 1], [0.25, 0.26, 0.875]), bits=4).sums
+    ScoreSums(score_sum=array([0.51 , 0.875]), low=array([0.25 , 0.875]), high=array([0.26 , 0.875]))
+    """
 
     score_sum: Floats
     low: Floats
@@ -242,7 +256,7 @@ class Cells:
 
     @classmethod
     def of(cls, data: Sorted | Cells, pooled: bool = False) -> Cells:
-        """Return the verdict's cells of observations: those of 12 bits, or of a grid of fewer bits.
+        """Return the verdict's cells of observations: those of 12 bits, or of a grid of fewer bits, with `PowerSums`.
 
         Pooled cells are fewer: they have one bit less for each two powers of two by which q is smaller. Taking the rows
         of such a cell as equal changes the variance of a sum of labels by less than 2^-24 of itself, as in cells of 12
@@ -253,7 +267,7 @@ class Cells:
         """
         pooled = pooled and data.clusters is None
         if isinstance(data, Cells):
-            cells = data.coarsen(min(CELL_BITS, data.bits))
+            cells = data.coarsen(min(CELL_BITS, data.bits)).summed()
             return cells.pool() if pooled else cells
         cells = unchecked_cells(_kernel.cell_sums(data.entries, pooled), data.sampling)
         if data.clusters is None:
@@ -303,11 +317,6 @@ class Cells:
         """key, n, pos and the columns of sums."""
         first, second, third = self.sums
         return self.key, self.n, self.pos, first, second, third
-
-    @property
-    def power_columns(self) -> Columns:
-        """key, n, pos, s1, s2, s3."""
-        return self.key, self.n, self.pos, *self.powers
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Return a quantity of the cells that is computed at its first use and kept with them."""
@@ -462,6 +471,14 @@ class Cells:
         if self.clusters is None:
             return coarse
         return coarse.with_clusters(self.clusters.group(np.searchsorted(coarse.key, key)))
+
+    def summed(self) -> Cells:
+        """Return the same cells with `PowerSums`; what is computed from them is not kept with those of a grid."""
+        if isinstance(self.sums, PowerSums):
+            return self
+        return self._with(
+            sums=self.sums.powers(self.key, self.n), clusters=self.clusters and replace(self.clusters, memo={})
+        )
 
     def pool(self) -> Cells:
         """Return the same rows in pooled cells; see `of`."""

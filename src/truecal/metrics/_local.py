@@ -40,7 +40,6 @@ from truecal.data import (
     Sorted,
     Tally,
     find_distinct,
-    unchecked,
 )
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
@@ -81,7 +80,7 @@ class Windows:
 
     def partition_cells(self, cells: Cells) -> tuple[Tally, WindowPartition]:
         """Return the cells as a tally, and their windows."""
-        data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
+        data = cells.tally
         check_rows(data)
         return data, WindowPartition.of(data, cells, np.arange(len(cells) + 1))
 

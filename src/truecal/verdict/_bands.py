@@ -62,6 +62,7 @@ def find_score_bands(
     level = band_level(significance, len(begin))
     tails = Tails.of(PoissonBinomial.in_groups(groups), (cuts,), tolerance)
     raised = tails.above + tails.at_raised < tails.below + tails.at_lowered
+    cells = groups.cells
     p, wrong = cells.sampling.to_population(cells.p), tails.p_values <= level
     counts = count_positives(groups, begin, end, level)
     bands = []

@@ -62,8 +62,9 @@ def judge(cells: Cells, significance: float = 0.05, tolerance: Tolerance | float
     >>> judge(Cells.of(Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100))).status
     'miscalibrated'
     """
-    (verdict,) = judge_all([cells], significance, tolerance)
-    return add_bands(verdict, cells)
+    own = Cells.of(cells)
+    (verdict,) = judge_all([own], significance, tolerance)
+    return add_bands(verdict, own)
 
 
 def add_bands(verdict: Verdict, cells: Cells) -> Verdict:
