@@ -70,11 +70,11 @@ from truecal.metrics import (
     choose_bits,
     grid_bounds,
 )
-from truecal.results import FRAMES, BinTable, Curve, Models, RankIndex, Region, Rejected, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Curve, RankIndex, Region, Rejected, Result, Scores, Shape
 from truecal.verdict import judge
 
 if TYPE_CHECKING:
-    from truecal.results import ClassResults
+    from truecal.results import ClassResults, Models
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Observations | Part
@@ -147,6 +147,8 @@ def evaluate(
         _refuse_rows(given, multiclass)
         chosen = metrics if y_prob is None else y_prob
         if several:
+            from truecal.results import Models
+
             return Models({str(name): _evaluate_observed(model, chosen, tested) for name, model in y_true.items()})
         if isinstance(y_true, ClassObservations):
             return _evaluate_classes(y_true, chosen, **tested)
