@@ -21,6 +21,15 @@ def mirror(rows):
     return Rows(rows.columns | {"y": 1 - rows.columns["y"], "p": 1 - rows.columns["p"]}, options)
 
 
+def separates(rows):
+    """Whether labels differ at one score at most, with one label below it and the other above: the likelihood then
+    grows with the slope without end, and the slope that is returned is where the search ended."""
+    y, p = rows.columns["y"], rows.columns["p"]
+    kept = rows.columns.get("n", np.ones(len(rows))) > 0
+    ends = [(p[kept & (y == label)].min(initial=2), p[kept & (y == label)].max(initial=-1)) for label in (0, 1)]
+    return ends[0][1] <= ends[1][0] or ends[1][1] <= ends[0][0]
+
+
 @share(0.06)
 def test_the_other_label_has_the_same_evidence_in_the_other_direction(seed):
     rows = draw(seed, dyadic=True)
@@ -39,7 +48,7 @@ def test_the_other_label_has_the_same_evidence_in_the_other_direction(seed):
     assert OTHER.get(a.total_direction) == b.total_direction
     assert a.slope_direction == b.slope_direction
     assert a.design_effect == pytest.approx(b.design_effect, **CLOSE)
-    for name in ("brier", "log_loss", "slope"):
+    for name in ("brier", "log_loss", *(() if separates(rows) else ("slope",))):
         assert one[name] == pytest.approx(other[name], nan_ok=True, **CLOSE)
     assert one["intercept"] == pytest.approx(-other["intercept"], nan_ok=True, **CLOSE)
 

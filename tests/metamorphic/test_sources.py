@@ -8,7 +8,8 @@ from observed import identical
 
 import truecal
 
-pytestmark = pytest.mark.slow
+# few rows may have equal counts
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Every row has the count")]
 WITHOUT_TIMES = ("jsonl", "ndjson.gz")  # JSON has none: they would be text
 WAITING = ("pyspark", "dask")  # a second for each query
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from truecal import _kernel
+from truecal import Tally, _kernel
 from truecal.data import CellGroups, Cells
 from truecal.metrics import Design, PoissonBinomial, centre_odds
 
@@ -174,3 +174,11 @@ def test_one_cluster_tells_next_to_nothing():
     design = Design.of(CellGroups.of([Cells.from_arrays(rng.random(1000) < p, p, cluster=np.zeros(1000))]))
     assert design.effect[0] > 50  # 1 + 999 x 0.1, less what unequal predictions take
     assert design.freedom[0] < 0.02
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-200])
+def test_a_group_of_certain_predictions_has_no_design_effect(p):
+    cells = [Cells.of(Tally.from_arrays([0] * 4, [p] * 4, cluster=[1, 1, 2, 2])) for _ in range(2)]
+    design = Design.of(CellGroups.of(cells))
+    assert design.effect.tolist() == [1, 1]
+    assert np.isfinite(design.freedom).all()

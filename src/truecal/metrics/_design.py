@@ -227,7 +227,7 @@ def _fit_design(groups: CellGroups, clusters: Clusters) -> Design:
     def add(column: Floats) -> Floats:
         return np.asarray(np.bincount(owner, column, count))
 
-    information = np.maximum(groups.add(cells.n * v), 1e-300)
+    information = np.maximum(groups.add(cells.n * v), 1e-100)  # whose third power is not 0
     effect = np.maximum(add(variance) / information, 1.0)
     many = add(variance) ** 2 / np.maximum(add(variance**2), 1e-300)
     skewness = groups.add(cells.n * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1)) ** 2 / information**3
@@ -294,7 +294,7 @@ def _fit_covariance(groups: CellGroups, clusters: Clusters, owner: Ints) -> tupl
     # sums of squared residuals of single rows: 1 - p for a positive, p for a negative
     squares_of_rows = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
     information = groups.add(cells.n * v)
-    share = add(clusters.add(clusters.n * v[clusters.position]) ** 2) / np.maximum(information, 1e-300) ** 2
+    share = add(clusters.add(clusters.n * v[clusters.position]) ** 2) / np.maximum(information, 1e-150) ** 2
     kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, besides the common odds ratio
     sums = [np.maximum(cross(f), 0.0) for f in (root, v, root * v)]
     observed = [
