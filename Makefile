@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint schema faults fuzz sanitize threads ports coverage bench bench-growth bench-scale bench-peers reproduce study docs dist clean
+.PHONY: demo test long quick lint schema faults fuzz metamorphic sanitize threads ports coverage bench bench-growth bench-scale bench-peers reproduce study docs dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -38,6 +38,10 @@ faults: .venv/.test
 # Random files of CSV, read as other readers read them or refused; CASES and SEED ask for others.
 fuzz: .venv/.test
 	TRUECAL_FUZZ=$(or $(CASES),100000) TRUECAL_FUZZ_SEED=$(or $(SEED),14) $(BIN)/python -m pytest -q -s tests/reading/test_csv_fuzz.py
+
+# Relations between runs on random data sets: what must not matter does not; CASES and SEED ask for others.
+metamorphic: .venv/.test
+	TRUECAL_METAMORPHIC=$(or $(CASES),5000) TRUECAL_METAMORPHIC_SEED=$(or $(SEED),0) $(BIN)/python -m pytest $(PARALLEL) tests/metamorphic
 
 # The kernel under the address and undefined-behaviour sanitizers (GCC), built beside the usual one. Java, and so Spark,
 # does not start under them.

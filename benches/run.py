@@ -15,7 +15,7 @@ from sklearn.calibration import calibration_curve
 
 import truecal
 from truecal import BoundedIsotonic, Observations, Quantile, Tally, Uniform, _kernel
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.verdict import judge, judge_all
 
 
@@ -122,17 +122,17 @@ def against_sum() -> Iterator[Line]:
 
 def verdict() -> Iterator[Line]:
     y, p = simulate(10**6)
-    by_rows, by_tally = judge(CellSums.from_arrays(y, p)), judge(CellSums.of(Tally.from_arrays(y, p)))
+    by_rows, by_tally = judge(Cells.from_arrays(y, p)), judge(Cells.of(Tally.from_arrays(y, p)))
     assert by_rows.status == by_tally.status == "consistent", "calibrated predictions are rejected"
     assert np.isclose(by_rows.p_value, by_tally.p_value, rtol=1e-6), "rows and tally disagree"
-    (ours,) = seconds(lambda: judge(CellSums.from_arrays(y, p)), clock=time.process_time)
+    (ours,) = seconds(lambda: judge(Cells.from_arrays(y, p)), clock=time.process_time)
     yield Line("verdict with everything, N = 1e6, CPU", ours, 0.3, 0.2, unit="s")
 
 
 def verdicts() -> Iterator[Line]:
     for count, rows, must, aim in ((5000, 400, 5, 2), (100, 50_000, 1.5, 0.5)):
         y, p = simulate(count * rows)
-        groups = [CellSums.from_arrays(*pair) for pair in zip(np.split(y, count), np.split(p, count), strict=True)]
+        groups = [Cells.from_arrays(*pair) for pair in zip(np.split(y, count), np.split(p, count), strict=True)]
         verdicts = judge_all(groups)
         alone = [replace(judge(cells), bands=()) for cells in groups[:20]]
         assert verdicts[:20] == alone, "a group's verdict depends on its neighbours"

@@ -15,7 +15,7 @@ import numpy as np
 from measure import Line, run, seconds, simulate
 
 import truecal
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.inference import Draws, intervals, null_distribution
 from truecal.metrics import METRICS, local_error
 
@@ -27,7 +27,7 @@ def measure_numbers() -> list[Line]:
     y, p = simulate(1000)
     tally = truecal.Tally.from_arrays(y, p)
     assert truecal.tce(y, p) == METRICS["tce"](tally)
-    assert abs(truecal.ltce(y, p) - local_error(CellSums.of(tally)).value) < 1e-9
+    assert abs(truecal.ltce(y, p) - local_error(Cells.of(tally)).value) < 1e-9
     bin_of = (p * 10).astype(int)
     gaps = [abs(p[bin_of == b].sum() - y[bin_of == b].sum()) for b in range(10)]
     assert abs(truecal.ece(y, p) - sum(gaps) / 1000) < 1e-12

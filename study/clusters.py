@@ -20,7 +20,7 @@ from results import write_rows
 from shapes import Rng, with_odds
 from worlds import Floats, log_odds, sigmoid
 
-from truecal.data import CellSums, Ints
+from truecal.data import Cells, Ints
 from truecal.verdict import Verdict, combine, component_p_values, judge, judge_all
 
 Line = dict[str, object]
@@ -106,9 +106,9 @@ def judge_sets(
     """Verdicts with and without clusters."""
     drawn = draw_sets(way, correlation, rows, size, shape, factor)
     for begin in range(0, sets, TOGETHER):
-        groups: list[tuple[CellSums, CellSums]] = []
+        groups: list[tuple[Cells, Cells]] = []
         for y, p, cluster in islice(drawn, min(TOGETHER, sets - begin)):
-            groups.append((CellSums.from_arrays(y, p, cluster=cluster), CellSums.from_arrays(y, p)))
+            groups.append((Cells.from_arrays(y, p, cluster=cluster), Cells.from_arrays(y, p)))
         yield from zip(*(judge_all(each) for each in zip(*groups, strict=True)), strict=True)
 
 
@@ -150,7 +150,7 @@ def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets
     if information / effect >= FEW and not NEAR[0] <= shares["miscalibrated"] <= NEAR[1]:
         drawn = islice(draw_sets(way, correlation, rows, size, shape, first=False), AGAIN * sets)
         shares = count_rejected(
-            [component_p_values(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn]
+            [component_p_values(Cells.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn]
         )
     return line | shares
 
@@ -182,7 +182,7 @@ def power(sets: int) -> Iterator[Line]:
         for _ in range(sets):
             truth, _ = draw_scores(rng, round(rows / effect), 1, shape, 0.0)
             y = rng.random(len(truth)) < truth
-            alone.append(judge(CellSums.from_arrays(y, with_odds(truth, 1 / factor))).p_value <= 0.05)
+            alone.append(judge(Cells.from_arrays(y, with_odds(truth, 1 / factor))).p_value <= 0.05)
         yield {
             "labels": way,
             "correlation": correlation,
@@ -233,7 +233,7 @@ class World:
         uneven, way = bool(rng.integers(2)), str(rng.choice(list(OTHER_WAYS)))
         return cls(rows, round(size, 1), uneven, a, mean, way, round(float(rng.uniform(0, 0.5)), 2))
 
-    def simulate(self, rng: Rng) -> CellSums:
+    def simulate(self, rng: Rng) -> Cells:
         labels, shared = OTHER_WAYS[self.way]
         count = round(self.rows / self.size)
         sizes = rng.geometric(1 / self.size, count) if self.uneven else np.full(count, max(2, round(self.size)))
@@ -242,7 +242,7 @@ class World:
         z = z + np.sqrt(1 - shared) * rng.standard_normal(len(cluster))
         quantiles = np.sort(rng.beta(self.a, self.a * (1 - self.mean) / self.mean, 20_000))
         p = np.clip(quantiles[(normal(z) * 20_000).astype(np.int64).clip(0, 19_999)], 1e-9, 1 - 1e-9)
-        return CellSums.from_arrays(labels(rng, p, cluster, self.correlation), p, cluster=cluster)
+        return Cells.from_arrays(labels(rng, p, cluster, self.correlation), p, cluster=cluster)
 
 
 def worlds(sets: int) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from results import write_rows
 from worlds import MODELS, truth
 
 from truecal import Tally
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.inference import Draws, null_distribution
 from truecal.metrics import METRICS
 from truecal.verdict import component_p_values
@@ -26,7 +26,7 @@ def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
     for _ in range(SETS[rows]):
         q = truth(rng, rows, prevalence)
         tally = Tally.from_arrays(rng.random(rows) < q, MODELS[model](q, prevalence))
-        parts = component_p_values(CellSums.of(tally))  # with little information there are no asymptotic ones
+        parts = component_p_values(Cells.of(tally))  # with little information there are no asymptotic ones
         z = METRICS["spiegelhalter"](tally)
         p_values = math.erfc(abs(z) / math.sqrt(2)), parts.get("cox", 1.0), parts.get("cumulative", 1.0)
         for name, p_value in zip(TESTS, p_values, strict=True):

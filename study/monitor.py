@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from verdict import with_odds
 from worlds import Draw, Floats, log_odds, sigmoid
 
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.inference import PeriodSums, Process, find_pivot
 
 SETS, DAYS, SEGMENTS = 400, 365, 20
@@ -47,7 +47,7 @@ def first_alarm(
     for day in range(days):
         p = draw(rng, rows)
         truth = error(p) if error is not None and day >= change else p
-        cells = CellSums.from_arrays(rng.random(rows) < truth, p)
+        cells = Cells.from_arrays(rng.random(rows) < truth, p)
         pivot = find_pivot(cells) if pivot is None else pivot
         process = process.step(PeriodSums.of(cells, pivot))
         if process.e_value >= threshold:
@@ -106,7 +106,7 @@ def alarm_of_customers(
         who = np.repeat(np.where(stays, 0, day * customers) + np.arange(customers), rows)
         p = rng.beta(1, 5, len(who))
         z = np.sqrt(correlation) * np.repeat(effect, rows) + np.sqrt(1 - correlation) * rng.standard_normal(len(who))
-        cells = CellSums.from_arrays(z < ndtri(with_odds(p, factor)), p, cluster=who)
+        cells = Cells.from_arrays(z < ndtri(with_odds(p, factor)), p, cluster=who)
         pivot = find_pivot(cells) if pivot is None else pivot
         process = process.step(PeriodSums.of(cells, pivot))
         if process.e_value >= 20:

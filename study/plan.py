@@ -9,7 +9,7 @@ from verdict import with_odds
 from worlds import Draw, Floats
 
 from truecal import plan
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.verdict import combine, component_p_values
 
 WORLDS: dict[str, Draw] = {
@@ -30,7 +30,7 @@ def find(rng: np.random.Generator, p: Floats, factor: float, *, fifth: bool) -> 
         running, start = np.cumsum(p * (1 - p)) / np.sum(p * (1 - p)), rng.uniform(0, 0.8)
         inside = (running > start) & (running <= start + 0.2)
     truth = np.where(inside, with_odds(p, factor), p)
-    return combine(component_p_values(CellSums.from_arrays(rng.random(len(p)) < truth, p))) <= 0.05
+    return combine(component_p_values(Cells.from_arrays(rng.random(len(p)) < truth, p))) <= 0.05
 
 
 def cell(number: int, factor: float, *, fifth: bool) -> dict[str, object]:

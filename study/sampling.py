@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from results import write_rows
 
 import truecal
-from truecal.data import CellSums, Sampling
+from truecal.data import Cells, Sampling
 from truecal.verdict import Verdict, combine, component_p_values, judge
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,7 @@ class Case:
         return label[kept], p[kept]
 
     def judge(self, label: Bools, p: Floats) -> Verdict:
-        return judge(CellSums.from_arrays(label, p, sampling=self.how))
+        return judge(Cells.from_arrays(label, p, sampling=self.how))
 
     @property
     def line(self) -> Line:
@@ -136,7 +136,7 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
         found.append(verdict.p_value)
         out += not verdict.interval[0] <= 1 <= verdict.interval[1]
         seen = np.asarray(case.how.to_sampled(kept))
-        plain.append(combine(component_p_values(CellSums.from_arrays(rng.random(len(seen)) < seen, seen))))
+        plain.append(combine(component_p_values(Cells.from_arrays(rng.random(len(seen)) < seen, seen))))
     p_values, others = np.sort(found), np.sort(plain)
     both = np.concatenate([p_values, others])
     gap = np.searchsorted(p_values, both, "right") - np.searchsorted(others, both, "right")
@@ -172,7 +172,7 @@ def measure_power(seeds: tuple[int, ...], case: Case, sets: int, factor: float) 
     for _ in range(sets):
         p = case.predict(rng)
         label, kept = case.observe(rng, p, with_odds(p, factor))
-        found += is_miscalibrated(CellSums.from_arrays(label, kept, sampling=case.how))
+        found += is_miscalibrated(Cells.from_arrays(label, kept, sampling=case.how))
         # rows of the same predictions without the complication, as many as carry the same information
         seen = np.asarray(case.how.to_sampled(kept))
         own, counted = find_information(case, kept)
@@ -190,10 +190,10 @@ def find_plain(rng: Rng, shape: Floats, information: float, factor: float) -> bo
     """Whether the verdict on plain rows with such predictions and this information is "miscalibrated"."""
     share = information / float(np.sum(shape * (1 - shape)))
     like = rng.choice(shape, max(round(share * len(shape)), 1))
-    return is_miscalibrated(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, factor), like))
+    return is_miscalibrated(Cells.from_arrays(rng.random(len(like)) < with_odds(like, factor), like))
 
 
-def is_miscalibrated(cells: CellSums) -> bool:
+def is_miscalibrated(cells: Cells) -> bool:
     """Whether the verdict is "miscalibrated", without computing the rest of it; no prediction is 0 or 1."""
     return combine(component_p_values(cells)) <= 0.05
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 from worlds import Draw, Floats, log_odds, sigmoid
 
-from truecal.data import CellSums, Ints, Tally
+from truecal.data import Cells, Ints, Tally
 from truecal.metrics import PoissonBinomial
 
 Rng = np.random.Generator
@@ -121,12 +121,12 @@ ERRORS: dict[str, Wrong] = {
 }
 
 
-def observe(rng: Rng, said: Floats, truth: Floats) -> CellSums:
+def observe(rng: Rng, said: Floats, truth: Floats) -> Cells:
     """Predictions with labels drawn from the truth."""
-    return CellSums.of(Tally.from_arrays(rng.random(len(truth)) < truth, said))
+    return Cells.of(Tally.from_arrays(rng.random(len(truth)) < truth, said))
 
 
-def draw_right(draw: Draw, rows: int, sets: int, rng: Rng) -> Iterator[CellSums]:
+def draw_right(draw: Draw, rows: int, sets: int, rng: Rng) -> Iterator[Cells]:
     """Right models in cells; 100 sets of labels for each set of predictions at 10,000 rows, one for all beyond.
 
     Positives are drawn cell by cell, Binomial(n, mean): their variance is that of the rows' sum to 2^-24 of itself.
@@ -134,7 +134,7 @@ def draw_right(draw: Draw, rows: int, sets: int, rng: Rng) -> Iterator[CellSums]
     cells = None
     for i in range(sets):
         if cells is None or rows < 10_000 or (rows == 10_000 and i % 100 == 0):
-            cells = CellSums.of(Tally.from_arrays(np.zeros(rows), draw(rng, rows)))
+            cells = Cells.of(Tally.from_arrays(np.zeros(rows), draw(rng, rows)))
         yield cells.with_positives(rng.binomial(cells.n, cells.p))
 
 

@@ -7,13 +7,18 @@ import numpy as np
 
 import truecal
 from truecal import Observations, Tally
-from truecal.data import GridTally
+from truecal.data import Cells, ScoreSums
 from truecal.metrics import TCE
 
 FIRST = date(2024, 1, 1)
 TALLY = Tally([0.25, 0.5], [3, 2], [1, 0])
 EXACT = Observations("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
-GRIDDED = dataclasses.replace(EXACT, parts={key: GridTally.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
+GRIDDED = dataclasses.replace(EXACT, parts={key: Cells.grid(part, 13) for key, part in EXACT.parts.items()}, bits=13)
+
+
+def make_grid(bits, key, n, pos, score_sum, low, high):
+    """The cells of a grid, which checks them."""
+    return Cells(bits, key, n, pos, ScoreSums(score_sum, low, high))
 
 
 def rows(rng, count, days=7, segments=5):

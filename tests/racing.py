@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import truecal
-from truecal.data import CellSums, Pairs, Tally, sort_rows
+from truecal.data import Cells, Pairs, Tally, sort_rows
 from truecal.metrics import METRICS, compute
 
 ROWS = 600_000  # more than what is sorted at once
@@ -48,8 +48,8 @@ def make_calls(
         "uneven edges": lambda: truecal.ece(y, p, binning=truecal.metrics.Edges([0, 0.01, 0.1, 0.5, 1])),
         "8 bins": lambda: truecal.ece(y, p, binning=8),
         "sort_rows": lambda: sort_rows(y, p, threads=2).tally,
-        "pooled": lambda: CellSums.from_arrays(y, p, pooled=True),
-        "sampled": lambda: CellSums.from_arrays(y, p, sampling=truecal.Sampling(negative_rate=0.5)),
+        "pooled": lambda: Cells.from_arrays(y, p, pooled=True),
+        "sampled": lambda: Cells.from_arrays(y, p, sampling=truecal.Sampling(negative_rate=0.5)),
         "weights": lambda: truecal.tce(y[few], p[few], sample_weight=weight[few]),
         "weights of windows": lambda: truecal.ltce(y[few], p[few], sample_weight=weight[few]),
         "clusters": lambda: Tally.from_arrays(y[few], p[few], cluster=cluster[few]),

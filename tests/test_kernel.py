@@ -47,7 +47,7 @@ def native(tmp_path_factory):
     build("c++", program)
     printed = run(program)
     kinds = {line.split()[0] for line in printed}
-    assert kinds == {"sum", "cell", "row", "block", "start", "level", "walk", "csv", "drawn", "near", "part"}
+    assert kinds == {"sum", "cell", "row", "block", "start", "level", "walk", "csv", "json", "drawn", "near", "part"}
     return printed
 
 

@@ -38,8 +38,8 @@ RNG = np.random.default_rng(7)
 P = RNG.beta(1, 3, 300).round(3)
 Y = (RNG.random(300) < P).astype(int)
 TALLY = Tally.from_arrays(Y, P)
-CELLS = obs.CellSums.of(TALLY)
-GRID = obs.GridTally.of(TALLY, 8)
+CELLS = obs.Cells.of(TALLY)
+GRID = obs.Cells.grid(TALLY, 8)
 TALLIES = Observations("y", "p", {("a",): TALLY, ("b",): TALLY}, ("g",))
 LTCE = {"ltce": m.LTCE}
 
@@ -142,9 +142,9 @@ CALLS = {
     "Tally top": TALLY.top,
     "rows above": lambda v: obs.sort_rows(Y, P).above(v),
     "rows top": lambda v: obs.sort_rows(Y, P).top(v),
-    "GridTally.of": lambda v: obs.GridTally.of(TALLY, v),
-    "GridTally coarsen": GRID.coarsen,
-    "GridTally above": GRID.above,
+    "Cells.grid": lambda v: obs.Cells.grid(TALLY, v),
+    "Cells coarsen": GRID.coarsen,
+    "Cells above": GRID.above,
     "bits_for": lambda v: obs.bits_for(v, 1),
     "choose_bits": m.choose_bits,
     "check_bits": obs.check_bits,

@@ -1,15 +1,11 @@
 // Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields.
 #pragma once
 
+#include "bytes.hpp"
 #include "keys.hpp"
 
 #include <cstring>
 #include <tuple>
-
-#if defined(__SSE2__) || defined(_M_X64)
-#define TRUECAL_SSE2
-#include <emmintrin.h>
-#endif
 
 namespace truecal {
 
@@ -87,44 +83,48 @@ struct CsvCheck {
         return found;
     }
 
+    // MISSING_STARTS and three more, '=', '>' and '|', which come with them in fewer comparisons.
+    static __m128i may_be_missing(__m128i x) {
+        const __m128i lower = _mm_or_si128(x, repeat_byte(0x20)), last = _mm_or_si128(x, repeat_byte(3));
+        const __m128i letters = _mm_or_si128(equals(lower, 'N' | 0x20), equals(lower, '\\' | 0x20));
+        return _mm_or_si128(letters, _mm_or_si128(equals(last, '<' | 3), equals(x, '#')));
+    }
+
     // 64 bytes without quotes, zeros and blank lines; false, and nothing done, where there are any, or a row is odd.
     bool step_block(const unsigned char *text) {
         __m128i part[4], rare = _mm_setzero_si128(), spaces = rare, returns = rare, words = rare;
-        const auto all = [](unsigned char c) { return _mm_set1_epi8(static_cast<char>(c)); };
         std::uint64_t lines = 0, marks = 0, high = 0;
-        const auto bits = [](__m128i x, int i) {
-            return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(x))) << (16 * i);
-        };
+        const auto bits = [](__m128i x, int i) { return static_cast<std::uint64_t>(to_bits(x)) << (16 * i); };
         for (int i = 0; i < 4; ++i) {
-            part[i] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(text + 16 * i));
-            rare = _mm_or_si128(rare, _mm_or_si128(_mm_cmpeq_epi8(part[i], all('"')), _mm_cmpeq_epi8(part[i], all(0))));
-            spaces = _mm_or_si128(spaces, _mm_cmpeq_epi8(part[i], all(' ')));
-            returns = _mm_or_si128(returns, _mm_cmpeq_epi8(part[i], all('\r')));
-            for (const unsigned char c : MISSING_STARTS) words = _mm_or_si128(words, _mm_cmpeq_epi8(part[i], all(c)));
-            lines |= bits(_mm_cmpeq_epi8(part[i], all('\n')), i);
-            marks |= bits(_mm_cmpeq_epi8(part[i], all(separator)), i);
+            part[i] = load_bytes(text + 16 * i);
+            rare = _mm_or_si128(rare, _mm_or_si128(equals(part[i], '"'), equals(part[i], 0)));
+            spaces = _mm_or_si128(spaces, equals(part[i], ' '));
+            returns = _mm_or_si128(returns, equals(part[i], '\r'));
+            words = _mm_or_si128(words, may_be_missing(part[i]));
+            lines |= bits(equals(part[i], '\n'), i);
+            marks |= bits(equals(part[i], separator), i);
             high |= bits(part[i], i);
         }
-        if (_mm_movemask_epi8(rare)) return false;
+        if (to_bits(rare)) return false;
         const auto find = [&](unsigned char c) {
             std::uint64_t found = 0;
-            for (int i = 0; i < 4; ++i) found |= bits(_mm_cmpeq_epi8(part[i], all(c)), i);
+            for (int i = 0; i < 4; ++i) found |= bits(equals(part[i], c), i);
             return found;
         };
         const std::uint64_t after_line = lines << 1 | (state.previous == '\n');
         std::uint64_t feeds = 0, blanks = 0;
-        if (_mm_movemask_epi8(returns) || state.previous == '\r') {
+        if (to_bits(returns) || state.previous == '\r') {
             feeds = find('\r');
             if ((feeds << 1 | (state.previous == '\r')) & ~lines) return false;
         }
         if ((lines | feeds) & after_line) return false;  // a blank line
         const std::uint64_t starts = after_line | marks << 1 | (state.previous == separator);
-        if (!(state.other & 4) && _mm_movemask_epi8(words)) {
+        if (!(state.other & 4) && to_bits(words)) {
             std::uint64_t begun = 0;
             for (const unsigned char c : MISSING_STARTS) begun |= find(c);
             if (begun & starts) state.other |= 4;
         }
-        if (_mm_movemask_epi8(spaces) || state.previous == ' ') {
+        if (to_bits(spaces) || state.previous == ' ') {
             blanks = find(' ');
             if ((blanks & starts) || ((blanks << 1 | (state.previous == ' ')) & (lines | marks | feeds))) state.other |= 2;
         }

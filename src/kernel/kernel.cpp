@@ -967,7 +967,7 @@ NB_MODULE(_kernel, m) {
 
     m.def("check_json_lines", [](In<std::uint8_t> text, Index deepest) {
         nb::gil_scoped_release release;
-        const auto [lines, fault] = JsonLines(text.data(), length(text), deepest).run();
+        const auto [lines, fault] = check_json_lines(text.data(), length(text), deepest);
         return std::tuple(lines, static_cast<int>(fault));
     });
 

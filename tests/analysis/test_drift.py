@@ -12,7 +12,7 @@ from scipy import stats
 
 import truecal
 from truecal import Metric, Observations, Quantile, Relative, Tally, words
-from truecal.data import CellSums, GridTally, Reason, find_complete, find_ends, merge_parts, read_span
+from truecal.data import Cells, Reason, find_complete, find_ends, merge_parts, read_span
 from truecal.data._time import end_of, read_moment
 from truecal.inference import (
     Draws,
@@ -25,6 +25,7 @@ from truecal.inference import (
 )
 from truecal.metrics import Gap, adjust_p_values
 from truecal.results import DriftTable
+from truecal.verdict import judge
 
 
 def day(i):
@@ -46,7 +47,7 @@ def windows(rng, count=5, rows=2000, rate=0.05, wrong=(), factor=1.6):
 
 
 def odds_of(y, p):
-    return Odds.of(CellSums.from_arrays(y, p))
+    return Odds.of(Cells.from_arrays(y, p))
 
 
 @pytest.mark.parametrize("shape", [(0.5, 5), (2, 2), (0.2, 0.2), (0.05, 3)])
@@ -222,8 +223,8 @@ def test_the_baseline_is_a_third_a_number_a_range_or_other_rows(rng):
         found = judge_windows(observations, every="1d", baseline=baseline)
         assert np.flatnonzero(found.baseline).tolist() == list(rows)
         assert found.drift_status == "calibration drift"
-        start = Odds.of(CellSums.of(merge_parts([observations[day(i)] for i in rows])))
-        assert found.change_p[8] == compare_odds(Odds.of(CellSums.of(observations[day(8)])), start)
+        start = Odds.of(Cells.of(merge_parts([observations[day(i)] for i in rows])))
+        assert found.change_p[8] == compare_odds(Odds.of(Cells.of(observations[day(8)])), start)
     release = Observations("y", "p", {(): windows(rng, 1, rows=9000)[day(0)]})
     found = judge_windows(observations, every="1d", baseline=release)
     assert not found.baseline.any()
@@ -249,7 +250,7 @@ def test_neither_the_order_of_windows_nor_how_they_were_counted_changes_anything
     other = judge_windows(dict(reversed(observations.items())), threads=2)
     assert first.period == other.period == tuple(sorted(observations))
     assert first.to_json() == other.to_json()
-    grid = judge_windows({key: GridTally.of(tally, 12) for key, tally in observations.items()}, "ltce")
+    grid = judge_windows({key: Cells.grid(tally, 12) for key, tally in observations.items()}, "ltce")
     exact = judge_windows(observations, "ltce")
     for name in ("p_value", "p_adjusted", "change_p", "base_rate_p", "ratio", "value"):
         np.testing.assert_allclose(getattr(grid, name), getattr(exact, name), rtol=1e-6)
@@ -384,13 +385,25 @@ def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
 def test_cells_have_bounds(rng):
     observations = windows(rng, 3, rows=5000)
     exact = judge_windows(observations)
-    cells = judge_windows({k: GridTally.of(t, 6) for k, t in observations.items()})
+    cells = judge_windows({k: Cells.grid(t, 6) for k, t in observations.items()})
     assert (cells.lowest <= cells.value).all()
     assert (cells.value <= cells.highest).all()
     assert (cells.lowest < cells.highest).any()
     np.testing.assert_array_equal(cells.n, exact.n)
     np.testing.assert_allclose(cells.mean, exact.mean)
     np.testing.assert_array_equal(cells.base_rate_p, exact.base_rate_p)
+
+
+@pytest.mark.parametrize("few", [0, 2])
+def test_a_period_whose_cells_hold_single_scores_is_pooled_with_the_others(rng, few):
+    grids = {}
+    for i in range(3):
+        p = np.array([0.1, 0.3, 0.6]) if i == few else rng.beta(1, 4, 3000)
+        grids[day(i)] = Cells.grid(Tally.from_arrays(rng.random(len(p)) < p, p), 8)
+    found = judge_windows(grids, baseline=1)
+    rest = grids[day(1)] + grids[day(2)]
+    for verdict, cells in ((found.overall_verdict, grids[day(0)] + rest), (found.later_verdict, rest)):
+        assert verdict.p_value == pytest.approx(judge(Cells.of(cells)).p_value, rel=1e-9)  # sums are rounded
 
 
 def test_mistakes_are_explained(rng):
@@ -591,3 +604,16 @@ def test_one_later_window_is_all_later_windows():
     found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=1)
     assert 0.025 < found.overall_base_rate_p == found.later_base_rate_p <= 0.05
     assert "The base rate changed from" in " ".join(found.sentences())
+
+
+def test_periods_have_no_ratio_to_a_baseline_without_positives():
+    table = judge_windows({1: Tally([0.5], [10], [0]), 2: Tally([0.5], [10], [0]), 3: Tally([0.5], [10], [5])})
+    assert table.relative_ratio.tolist()[2] == np.inf
+    assert np.isnan(table.relative_ratio[:2]).all()
+
+
+def test_notes_tell_of_periods_and_not_of_segments_that_were_dropped():
+    parts = {("at", 1): Tally([0.5], [10], [5]), ("de", 2): Tally([0.5], [10], [5])}
+    dropped = {("de", 1): {Reason("p", "null"): 3}}
+    data = Observations("y", "p", parts, ("country", "day"), {"day": None}, dropped=dropped)
+    assert truecal.drift(data).notes == truecal.drift(data.group_by("day")).notes

@@ -6,7 +6,7 @@ import pytest
 
 import truecal
 from truecal import ClassResults
-from truecal.data import CellSums, Classes
+from truecal.data import Cells, Classes
 from truecal.results import ClassTable
 from truecal.verdict import combine, judge
 
@@ -182,7 +182,7 @@ def test_a_right_model_of_ten_classes_is_off_at_the_level():
     for _ in range(400):
         q = rng.dirichlet(np.full(10, 0.3), size=1000)
         y = np.minimum((q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1), 9)
-        cells = CellSums.from_arrays(*Classes.of(y, q, None).top())
+        cells = Cells.from_arrays(*Classes.of(y, q, None).top())
         off += combine(judge(cells).tests) <= 0.05
     assert 0.017 <= off / 400 <= 0.083  # 0.05 +- 3 standard errors
 

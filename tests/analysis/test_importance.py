@@ -5,7 +5,7 @@ import pytest
 
 import truecal
 from truecal import Observations, Result, Tally
-from truecal.data import GridTally, Importance
+from truecal.data import Cells, Importance
 from truecal.metrics import METRICS
 
 
@@ -89,7 +89,7 @@ def test_weights_add_and_are_kept(rows, tmp_path):
     with pytest.raises(ValueError, match="`importance_weight` to add, or none"):
         whole + Tally.from_arrays(y, p)
     with pytest.raises(ValueError, match="`importance_weight` needs scores as they are"):
-        GridTally.of(whole, 10)
+        Cells.grid(whole, 10)
 
 
 def test_counts_and_weights_multiply(rows):

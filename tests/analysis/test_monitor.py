@@ -12,7 +12,7 @@ from conftest import fewer
 import truecal
 from truecal import Monitor, Observations, Tally
 from truecal.analysis import keep_monitor
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.inference import PeriodClusters, PeriodSums, Process, RepeatClusters, find_pivot
 from truecal.results import MonitorState, MonitorTable
 
@@ -43,7 +43,7 @@ def slow_e_value(periods):
     terms = []
     for y, p in periods:
         if pivot is None:
-            pivot = find_pivot(CellSums.from_arrays(y, p))
+            pivot = find_pivot(Cells.from_arrays(y, p))
         sides = np.where(p >= pivot, 1, -1)
         found = []
         for side in (np.ones_like(p), sides):
@@ -79,7 +79,7 @@ def test_every_bet_has_a_mean_of_one_under_right_predictions(shift):
         y = np.array([bits >> i & 1 for i in range(6)])
         weight = np.prod(np.where(y == 1, p, 1 - p))
         if weight > 0:
-            total += weight * math.exp(PeriodSums.of(CellSums.from_arrays(y, p), 0.4).log_e[shift])
+            total += weight * math.exp(PeriodSums.of(Cells.from_arrays(y, p), 0.4).log_e[shift])
     assert total == pytest.approx(1, abs=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_with_a_tolerance_no_bet_gains_from_errors_within_it(shift, factor):
     for bits in range(16):
         y = np.array([bits >> i & 1 for i in range(4)])
         weight = np.prod(np.where(y == 1, factor * p, 1 - factor * p))
-        total += weight * math.exp(PeriodSums.of(CellSums.from_arrays(y, p), 0.4, truecal.Relative(0.1)).log_e[shift])
+        total += weight * math.exp(PeriodSums.of(Cells.from_arrays(y, p), 0.4, truecal.Relative(0.1)).log_e[shift])
     assert total <= 1 + 1e-9
 
 
@@ -298,7 +298,7 @@ def test_false_alarms_are_rare_however_often_one_looks():
         process, pivot = Process.start(), 0.15
         for _ in range(200):
             p = rng.beta(1, 9, size=150)
-            process = process.step(PeriodSums.of(CellSums.from_arrays(rng.random(150) < p, p), pivot))
+            process = process.step(PeriodSums.of(Cells.from_arrays(rng.random(150) < p, p), pivot))
             if process.e_value >= 20:
                 alarms += 1
                 break
@@ -367,7 +367,7 @@ def test_a_sample_of_customers_tells_of_all():
         effect = np.append(own, rng.normal(size=600))
         p = rng.beta(1, 5, 1000)
         y = 0.3**0.5 * effect + 0.7**0.5 * rng.normal(size=1000) < np.array([NormalDist().inv_cdf(each) for each in p])
-        found = found.add(PeriodClusters.of(CellSums.from_arrays(y, p, cluster=ids)))
+        found = found.add(PeriodClusters.of(Cells.from_arrays(y, p, cluster=ids)))
         one = np.stack([y - p, np.sqrt(p * (1 - p))])[:, :400]
         regular, squares = regular + one, squares + one**2
     came = found.periods > 1

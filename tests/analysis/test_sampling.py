@@ -9,8 +9,8 @@ from scipy import stats
 
 import truecal
 from truecal import Relative, Result, Tally
-from truecal.data import CellGroups, CellSums, GridTally, Reason, Sampling
-from truecal.metrics import METRICS, PoissonBinomial, count_positives, find_odds_ratios
+from truecal.data import CellGroups, Cells, Reason, Sampling
+from truecal.metrics import METRICS, OddsRatio, PoissonBinomial, count_positives, find_odds_ratios
 from truecal.metrics._population import _estimate_odds_ratio
 from truecal.verdict import judge
 
@@ -74,7 +74,7 @@ def test_kept_rows_of_a_known_population_follow_the_law_of_what_is_tested():
     p = rng.beta(0.5, 9.5, size=3000)
 
     def judge_kept(y, kept):
-        found = judge(CellSums.from_arrays(y[kept], p[kept], sampling=how))
+        found = judge(Cells.from_arrays(y[kept], p[kept], sampling=how))
         return found.p_value, found.ratio, found.local.value, found.expected, found.n
 
     def sample():
@@ -153,8 +153,8 @@ def test_flipped_labels_are_counted_as_they_were():
 def test_a_factor_is_one_on_the_odds_of_predictions():
     """With flipped labels a factor of 1.5 on the odds of p shows less in the labels, and takes more rows to find."""
     _, y, p = population(2000, prevalence=0.1)
-    clean = judge(CellSums.from_arrays(y, p))
-    noisy = judge(CellSums.from_arrays(y, p, sampling=Sampling(label_noise=(0.1, 0.1))))
+    clean = judge(Cells.from_arrays(y, p))
+    noisy = judge(Cells.from_arrays(y, p, sampling=Sampling(label_noise=(0.1, 0.1))))
     assert noisy.detectable > clean.detectable
     # by hand: all odds x the factor, through the flip, against z(1 - 0.05 / 4) standard deviations, power 0.8
     seen = 0.1 + 0.8 * p
@@ -188,7 +188,7 @@ def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
     """Where all rows are there, against the exact interval of the Poisson-binomial total."""
     rng = np.random.default_rng(0)
     p = rng.beta(a, b, rows)
-    cells = CellSums.from_arrays(rng.random(rows) < p, p)
+    cells = Cells.from_arrays(rng.random(rows) < p, p)
     (exact,) = find_odds_ratios(PoissonBinomial.of(cells), np.array([0]), np.array([len(cells)]), 0.05)
     found = _estimate_odds_ratio(cells, 0.05)
     for name in ("value", "low", "high", "ratio", "ratio_low", "ratio_high"):
@@ -198,7 +198,7 @@ def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
 @pytest.mark.parametrize("labels", [np.zeros(40), np.ones(40)], ids=["none", "all"])
 def test_the_interval_of_one_class_is_exact(labels):
     """The tail is (1 - q)^40 or q^40, solved for the odds of q, which sampling multiplies by 20."""
-    cells = CellSums.from_arrays(labels, np.full(40, 0.1), sampling=Sampling(KEPT))
+    cells = Cells.from_arrays(labels, np.full(40, 0.1), sampling=Sampling(KEPT))
     found = count_positives(CellGroups.of([cells]), np.array([0]), np.array([1]), 0.05)[0].factor
     edge = 0.025 ** (1 / 40)
     odds = (1 - edge) / edge if not labels.any() else edge / (1 - edge)
@@ -252,7 +252,7 @@ def test_a_right_model_scores_its_level():
 def test_cells_give_the_numbers_of_rows(sampled):
     y, p, kept = sampled
     tally = Tally.from_arrays(y[kept], p[kept], sampling=Sampling(KEPT))
-    exact, cells = (truecal.evaluate(data, ["tce", "ece", "brier"]) for data in (tally, GridTally.of(tally, 14)))
+    exact, cells = (truecal.evaluate(data, ["tce", "ece", "brier"]) for data in (tally, Cells.grid(tally, 14)))
     assert cells.verdict.observed == exact.verdict.observed
     assert cells.verdict.expected == pytest.approx(exact.verdict.expected, rel=1e-6)
     assert cells["ece"] == pytest.approx(exact["ece"], rel=0.01)
@@ -400,3 +400,44 @@ def test_rows_of_several_classes_may_be_missing():
     assert (found.n, found.row_counts.dropped) == (2, {Reason("y_prob", "null"): 1, Reason("y_true", "null"): 1})
     with pytest.raises(ValueError, match="`label_delay` is about two labels"):
         truecal.evaluate([2, 0, 1, 1], p[[0, 1, 3, 3]], sampling=Sampling(label_delay=[1, 1, 1, 1]))
+
+
+NOISY = Sampling(negative_rate=0.2, label_noise=(0.05, 0.0))
+
+
+def test_predictions_of_0_have_no_odds_with_label_noise():
+    """They are left out of the common odds ratio, as those of 1 are: half of the rows at 0.5 give 1 in both."""
+    p = np.repeat([0.0, 0.5, 1.0], 200)
+    seen = NOISY.to_sampled(0.5)
+    y = np.concatenate([np.arange(200) < 90, np.arange(200) < 200 * seen, np.ones(200)]).astype(int)
+    one = truecal.evaluate(y, p, ["log_loss"], sampling=NOISY)
+    other = truecal.evaluate(1 - y, 1 - p, ["log_loss"], sampling=NOISY.mirrored)
+    assert one.verdict.odds_ratio.value == pytest.approx(1, rel=0.05)  # 169 of 200, not 169.4
+    assert one.verdict.odds_ratio.value == pytest.approx(1 / other.verdict.odds_ratio.value, rel=1e-9)
+    assert one["log_loss"] == pytest.approx(other["log_loss"], rel=1e-9)
+    assert one.verdict.bands[0].low == 0
+
+
+def test_the_intercept_is_found_where_labels_contradict_predictions_of_1():
+    """The probability of their labels is small, and one minus it has few digits; that of the other label has all."""
+    p = np.repeat([0.0, 0.3, 0.5, 1.0], [127, 70, 110, 82])
+    y = np.concatenate([np.arange(n) < k for n, k in ((127, 0), (70, 26), (110, 38), (82, 79))]).astype(int)
+    one = truecal.evaluate(y, p, ["intercept"], sampling=NOISY)["intercept"]
+    other = truecal.evaluate(1 - y, 1 - p, ["intercept"], sampling=NOISY.mirrored)["intercept"]
+    assert one == pytest.approx(-other, rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [0.3, 0.99])
+@pytest.mark.parametrize("k", [0, 2, 5])
+def test_fewer_positives_than_label_noise_explains_show_that_a_model_over_predicts(p, k):
+    """Even without a true positive 53 rows would have 11 labelled so: P(X <= 5) is 0.02, and no odds ratio is accepted.
+
+    The search may reach far odds ratios, at which labels are certain and tilted probabilities would be 0 / 0.
+    """
+    assert stats.binom.cdf(5, 53, NOISY.to_sampled(0.0)) < 0.025
+    y = (np.arange(53) < k).astype(int)
+    one = truecal.evaluate(y, np.full(53, p), ["ece"], sampling=NOISY).verdict
+    assert one.odds_ratio == OddsRatio(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert one.direction == "over-predicts"
+    other = truecal.evaluate(1 - y, np.full(53, 1 - p), ["ece"], sampling=NOISY.mirrored).verdict
+    assert (other.odds_ratio.low, other.direction) == (math.inf, "under-predicts")

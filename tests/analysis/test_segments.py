@@ -9,7 +9,7 @@ from observed import judge_segments
 
 import truecal
 from truecal import Metric, Observations, Quantile, Relative, Rule, Tally, Uniform, words
-from truecal.data import CellSums, GridTally
+from truecal.data import Cells
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import TCE, Gap, adjust_p_values
 from truecal.verdict import judge
@@ -41,7 +41,7 @@ def test_each_row_is_the_verdict_on_the_segment_at_its_share_of_the_level(rng, t
     found = judge_segments(observations, "ltce", tolerance=tolerance)
     assert found.level == 0.05 / 3
     for i, tally in enumerate(observations.values()):
-        alone = judge(CellSums.of(tally), 0.05 / 3, tolerance)
+        alone = judge(Cells.of(tally), 0.05 / 3, tolerance)
         row = found[i]
         assert (row.n, row.observed, row.expected) == (alone.n, alone.observed, alone.expected)
         assert (row.ratio, row.ratio_low, row.ratio_high) == (alone.ratio, *alone.interval)
@@ -68,7 +68,7 @@ def test_words_follow_the_adjusted_p_value_and_what_would_have_been_found(rng):
     assert (among.detectable > 1.5).all()
     assert set(among.status) == {"inconclusive"}
     assert set(alone.status) <= {"consistent", "miscalibrated"}
-    assert among.detectable[0] == judge(CellSums.of(observations["s00",]), 0.05 / 40).detectable
+    assert among.detectable[0] == judge(Cells.of(observations["s00",]), 0.05 / 40).detectable
 
 
 def test_the_gate_says_the_same_of_every_segment(rng):
@@ -210,10 +210,9 @@ def test_references_are_drawn_where_they_are_asked_for(rng):
 def test_cells_have_the_same_verdict_and_bounds(rng):
     observations = segments(rng, 3, wrong=(1,))
     exact, cells = (
-        judge_segments(some, TCE)
-        for some in (observations, {key: GridTally.of(t, 6) for key, t in observations.items()})
+        judge_segments(some, TCE) for some in (observations, {key: Cells.grid(t, 6) for key, t in observations.items()})
     )
-    fine = judge_segments({key: GridTally.of(t, 16) for key, t in observations.items()}, TCE)
+    fine = judge_segments({key: Cells.grid(t, 16) for key, t in observations.items()}, TCE)
     np.testing.assert_allclose(fine.p_value, exact.p_value, rtol=1e-3)
     assert (cells.lowest <= cells.value).all()
     assert (cells.lowest < cells.highest).any()

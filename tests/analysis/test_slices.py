@@ -11,7 +11,7 @@ import pytest
 
 import truecal
 from truecal.analysis import search
-from truecal.data import CellSums, Level
+from truecal.data import Cells, Level
 from truecal.metrics import PoissonBinomial
 from truecal.reading import cross
 from truecal.results import SliceTable
@@ -112,7 +112,7 @@ def test_p_values_are_exact():
     found = truecal.slices(frame, label="y", score="p", columns="member", significance=0.9999)
     inside = frame[frame.member]
     place = found.slice.index("member=True")
-    cells = CellSums.from_arrays(inside.y, inside.p)
+    cells = Cells.from_arrays(inside.y, inside.p)
     below, at, above = PoissonBinomial.of(cells).tails(np.array([0]), np.array([len(cells)]))
     assert found.p_value[place] == pytest.approx(2 * (min(below[0], above[0]) + at[0]), rel=0.02)
     assert found.p_adjusted[place] == pytest.approx(min(1, found.p_value[place] * found.searched), rel=1e-9)

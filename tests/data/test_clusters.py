@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from truecal import Tally
-from truecal.data import CellGroups, CellSums, Clusters, GridTally, hash_numbers, hash_values
+from truecal.data import CellGroups, Cells, Clusters, hash_numbers, hash_values
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def test_row_order_and_batches_do_not_matter(rows):
     assert Tally.from_arrays(y[order], p[order], cluster=ids[order]) == whole
     parts = [Tally.from_arrays(y[part], p[part], cluster=ids[part]) for part in np.array_split(order, 5)]
     assert sum(parts) == whole
-    assert sum(GridTally.of(part, 6) for part in parts).clusters == GridTally.of(whole, 6).clusters
-    assert GridTally.of(whole, 8).coarsen(5).clusters == GridTally.of(whole, 5).clusters
+    assert sum(Cells.grid(part, 6) for part in parts).clusters == Cells.grid(whole, 6).clusters
+    assert Cells.grid(whole, 8).coarsen(5).clusters == Cells.grid(whole, 5).clusters
 
 
 def test_a_region_keeps_the_clusters_of_its_rows(rows):
@@ -138,22 +138,22 @@ def test_clusters_that_do_not_add_up_are_an_error():
 
 def test_cells_have_the_pairs_of_their_scores(rows):
     y, p, ids = rows
-    cells = CellSums.from_arrays(y, p, cluster=ids)
+    cells = Cells.from_arrays(y, p, cluster=ids)
     pairs = cells.clusters
-    assert np.array_equal(np.bincount(pairs.cell, pairs.n), cells.n)
-    assert np.array_equal(np.bincount(pairs.cell, pairs.pos), cells.pos)
+    assert np.array_equal(np.bincount(pairs.position, pairs.n), cells.n)
+    assert np.array_equal(np.bincount(pairs.position, pairs.pos), cells.pos)
     assert len(pairs.starts) - 1 == len(np.unique(ids))
     # a 12-bit grid makes the same cells, up to how it keeps their sums
-    grid = CellSums.of(GridTally.of(Tally.from_arrays(y, p, cluster=ids), 12)).clusters
-    assert all(np.array_equal(getattr(grid, name), getattr(pairs, name)) for name in ("starts", "cell", "n", "pos"))
+    grid = Cells.of(Cells.grid(Tally.from_arrays(y, p, cluster=ids), 12)).clusters
+    assert all(np.array_equal(getattr(grid, name), getattr(pairs, name)) for name in ("starts", "position", "n", "pos"))
 
 
 def test_groups_lie_end_to_end_with_their_clusters(rows):
     y, p, ids = rows
-    halves = [CellSums.from_arrays(y[part], p[part], cluster=ids[part]) for part in (slice(0, 900), slice(900, None))]
+    halves = [Cells.from_arrays(y[part], p[part], cluster=ids[part]) for part in (slice(0, 900), slice(900, None))]
     both = CellGroups.of(halves)
     owners = both.cells.clusters.owners(both.starts)
     assert np.bincount(owners).tolist() == [len(half.clusters.starts) - 1 for half in halves]
-    assert np.array_equal(np.bincount(both.cells.clusters.cell, both.cells.clusters.n), both.cells.n)
+    assert np.array_equal(np.bincount(both.cells.clusters.position, both.cells.clusters.n), both.cells.n)
     with pytest.raises(ValueError, match="All groups of rows must have clusters, or none"):
-        CellGroups.of([halves[0], CellSums.from_arrays(y, p)])
+        CellGroups.of([halves[0], Cells.from_arrays(y, p)])

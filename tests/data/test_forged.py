@@ -9,7 +9,7 @@ import pytest
 
 import truecal
 from truecal import Observations, Tally
-from truecal.data import GridTally, Reason, is_observations_file
+from truecal.data import Cells, Reason, is_observations_file
 from truecal.data import _parquet as parquet
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ def originals():
     rng = np.random.default_rng(1)
     p = rng.beta(1, 3, 200).round(2)
     tally = Tally.from_arrays(rng.random(200) < p, p)
-    grid = GridTally.of(tally, 6)
+    grid = Cells.grid(tally, 6)
     yield Observations("y", "p", {(): tally})
     yield Observations(
         "y", "p", {("a", 1): tally, ("b", 2): tally}, ("g", "h"), dropped={("a", 1): {Reason("p", "null"): 3}}

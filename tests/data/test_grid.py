@@ -10,11 +10,12 @@ from conftest import LONG, fewer
 from edges import SPECIAL, many_scores, neighbours
 from hypothesis import example, given
 from hypothesis import strategies as st
+from observed import make_grid
 from scipy.stats import binomtest
 
 import truecal
 from truecal import Binomial, BoundedIsotonic, Metric, Quantile, Relative, Result, Tally, Uniform
-from truecal.data import GridTally, NoteCode, bits_for, cell, half_cell, sort_rows, whole_cell
+from truecal.data import Cells, NoteCode, bits_for, cell, half_cell, sort_rows, whole_cell
 from truecal.metrics import (
     METRICS,
     TCE,
@@ -176,7 +177,7 @@ def tally(rng):
 
 
 def test_cells_of_a_tally_count_and_sum_its_scores(tally):
-    cells = GridTally.of(tally, 6)
+    cells = Cells.grid(tally, 6)
     key = cell(tally.score, 6)
     for i, one in enumerate(np.unique(key)):
         inside = key == one
@@ -186,42 +187,40 @@ def test_cells_of_a_tally_count_and_sum_its_scores(tally):
         assert (cells.low[i], cells.high[i]) == (tally.score[inside].min(), tally.score[inside].max())
     assert len(cells) == len(np.unique(key))
     assert cells.n_rows == tally.n_rows
-    assert GridTally(*[cells.bits, *cells.columns]) == cells  # what is made inside passes the checks
-    assert repr(cells).startswith(f"GridTally({len(cells)} cells of 6 bits, scores in [0, 1], 3,030 rows, ")
-    assert repr(GridTally(3, *[[]] * 6)) == "GridTally(empty, 3 bits)"
+    assert make_grid(cells.bits, *cells.columns) == cells  # what is made inside passes the checks
+    assert repr(cells).startswith(f"Cells({len(cells)} cells of 6 bits, means in [0, 1], 3,030 rows, ")
+    assert repr(make_grid(3, *[[]] * 6)) == "Cells(empty, 3 bits)"
 
 
 def test_cells_add_like_the_rows_in_them(rng):
     for _ in range(20):
         a, b, c = (draw_tally(rng, 300) for _ in range(3))
         bits = int(rng.integers(2, 26))
-        both = GridTally.of(a, bits) + GridTally.of(b, bits)
-        assert_same(both, GridTally.of(a + b, bits))
-        assert both == GridTally.of(b, bits) + GridTally.of(a, bits)
-        assert_same(
-            GridTally.of(a, 26) + GridTally.of(b, bits), GridTally.of(a + b, bits)
-        )  # the finer one is made coarser
-        assert_same(sum(GridTally.of(part, bits) for part in (a, b, c)), GridTally.of(a + b + c, bits))
-        assert_same(GridTally.of(a, 26).coarsen(bits), GridTally.of(a, bits))
-    assert GridTally.of(a, 9) != GridTally.of(a, 10)
-    assert GridTally.of(a, 9) != a
-    empty = GridTally(9, *[[]] * 6)
-    assert empty + GridTally.of(a, 9) == GridTally.of(a, 9)
+        both = Cells.grid(a, bits) + Cells.grid(b, bits)
+        assert_same(both, Cells.grid(a + b, bits))
+        assert both == Cells.grid(b, bits) + Cells.grid(a, bits)
+        assert_same(Cells.grid(a, 26) + Cells.grid(b, bits), Cells.grid(a + b, bits))  # the finer one is made coarser
+        assert_same(sum(Cells.grid(part, bits) for part in (a, b, c)), Cells.grid(a + b + c, bits))
+        assert_same(Cells.grid(a, 26).coarsen(bits), Cells.grid(a, bits))
+    assert Cells.grid(a, 9) != Cells.grid(a, 10)
+    assert Cells.grid(a, 9) != a
+    empty = make_grid(9, *[[]] * 6)
+    assert empty + Cells.grid(a, 9) == Cells.grid(a, 9)
     assert len(empty + empty) == 0
     with pytest.raises(TypeError, match="unsupported operand"):
         empty + a
     with pytest.raises(ValueError, match="`bits` must not exceed the 9 bits of the cells; it is 10"):
-        GridTally.of(a, 9).coarsen(10)
+        Cells.grid(a, 9).coarsen(10)
 
 
 def assert_same(found, expected):
     """Equal but for the rounding of sums, which depends on their order."""
     np.testing.assert_allclose(found.score_sum, expected.score_sum, rtol=1e-12)
-    assert GridTally(found.bits, *found.columns[:3], expected.score_sum, *found.columns[4:]) == expected
+    assert make_grid(found.bits, *found.columns[:3], expected.score_sum, *found.columns[4:]) == expected
 
 
 def test_the_tally_of_cells_keeps_every_gap_metric(tally):
-    cells = GridTally.of(tally, 5)
+    cells = Cells.grid(tally, 5)
     coarse = cells.tally
     assert (coarse.n_rows, coarse.positives) == (tally.n_rows, tally.positives)
     for name in ("ace", "mce_q", "rmsce_q", "ece_pava_bc"):
@@ -265,14 +264,14 @@ def columns(**changed):
     ],
 )
 def test_columns_that_are_no_cells_are_refused(changed, message):
-    assert len(GridTally(**columns())) == 2
+    assert len(make_grid(**columns())) == 2
     with pytest.raises(ValueError, match=message):
-        GridTally(**columns(**changed))
+        make_grid(**columns(**changed))
 
 
 def test_counts_must_be_whole():
     with pytest.raises(TypeError, match="`n` must hold integers; it holds float64"):
-        GridTally(**columns(n=[2.0, 1.0]))
+        make_grid(**columns(n=[2.0, 1.0]))
 
 
 # ---- bounds ---------------------------------------------------------------------------------------
@@ -285,7 +284,7 @@ def test_bounds_hold_on_many_data_sets():
     undecided, count = 0, fewer(500, 5)
     for i in range(count):
         tally = draw_tally(rng)
-        cells = GridTally.of(tally, int(rng.integers(2, 21 if i % 2 else 9)))  # few bits leave more undecided
+        cells = Cells.grid(tally, int(rng.integers(2, 21 if i % 2 else 9)))  # few bits leave more undecided
         coarse = cells.tally
         binning = [BoundedIsotonic(), Quantile(10), Uniform(10), Isotonic(), BoundedIsotonic(5, 40)][i % 5]
         partition = binning.partition(coarse)
@@ -325,7 +324,7 @@ def test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted(r
             for _ in range(fewer(30, 2)):
                 score = rng.choice(rng.choice(candidates, rng.integers(2, 9)), n)  # few: a hole between accepted ends
                 tally = Tally.from_arrays(np.arange(n) < k, score)
-                cells = GridTally.of(tally, bits)
+                cells = Cells.grid(tally, bits)
                 (fewest,), (most,) = bound_rejected(cells, PointwiseTest(), Uniform(1).partition(cells.tally))
                 assert fewest <= sum(refused[p] for p in score.tolist()) <= most
 
@@ -345,7 +344,7 @@ def test_a_cell_across_an_end_counts_what_is_known_of_it():
     assert (round(float(low), 4), round(float(high), 4)) == (0.1334, 0.2888)
     # cells of 2 bits: [0.125, 0.1875) straddles the lower end, [0.1875, 0.25) is inside, [0.25, 0.375) straddles the upper
     score = np.repeat([0.13, 0.15, 0.2, 0.26, 0.27, 0.28, 0.5], [1, 29, 30, 10, 10, 10, 10])
-    cells = GridTally.of(Tally.from_arrays(np.arange(100) % 5 == 0, score), 2)
+    cells = Cells.grid(Tally.from_arrays(np.arange(100) % 5 == 0, score), 2)
     assert cells.n.tolist() == [30, 30, 30, 10]
     metric = Metric(Uniform(1), PointwiseTest(ScoreTest()))
     # 0.13 is rejected and 0.15 not; of the 28 between nothing is known; all from 0.26 to 0.28 are accepted; 0.5 is not
@@ -355,7 +354,7 @@ def test_a_cell_across_an_end_counts_what_is_known_of_it():
 def test_cells_of_single_scores_leave_nothing_open(rng):
     score = np.round(rng.beta(1, 9, 5000), 2)
     tally = Tally.from_arrays(rng.random(5000) < score, score)
-    cells = GridTally.of(tally, 20)
+    cells = Cells.grid(tally, 20)
     assert cells.tally == tally
     assert grid_bounds(cells, TCE) == pytest.approx((TCE(tally), TCE(tally)))
 
@@ -363,7 +362,7 @@ def test_cells_of_single_scores_leave_nothing_open(rng):
 def test_bounds_are_narrow_at_13_bits(rng):
     """Cells of a 4000th of a score: at a million rows, below one point for perfect models, and a tenth for rare events."""
     for score, most in ((rng.beta(0.5, 50, 10**6), 0.1), (rng.beta(0.5, 5, 10**6), 0.3), (rng.beta(2, 2, 10**6), 1.0)):
-        cells = GridTally.of(Tally.from_arrays(rng.random(10**6) < score, score), 13)
+        cells = Cells.grid(Tally.from_arrays(rng.random(10**6) < score, score), 13)
         low, high = grid_bounds(cells, TCE)
         assert 0 <= low < high < low + most
 
@@ -372,14 +371,14 @@ def test_gap_metrics_have_no_bounds(tally):
     with pytest.raises(
         TypeError, match=r"`metric` must be test-based, its loss a `PointwiseTest`; its loss is Gap\(\)"
     ):
-        grid_bounds(GridTally.of(tally, 5), METRICS["ece"])
+        grid_bounds(Cells.grid(tally, 5), METRICS["ece"])
 
 
 # ---- results --------------------------------------------------------------------------------------
 
 
 def test_a_result_of_cells_has_bounds_and_says_what_they_are_for(tally):
-    cells = GridTally.of(tally, 12)
+    cells = Cells.grid(tally, 12)
     result = truecal.evaluate(cells)
     plain = truecal.evaluate(cells.tally)
     assert replace(result, bounds={}, notes=plain.notes, verdict=plain.verdict) == plain
@@ -399,7 +398,7 @@ def test_a_result_of_cells_has_bounds_and_says_what_they_are_for(tally):
 
 def test_empty_bins_and_regions_are_found_again(tally):
     for options in ({}, {"threshold": 0.3}, {"top": 200}, {"top": 0.1}):
-        cells = GridTally.of(tally, 9)
+        cells = Cells.grid(tally, 9)
         own = {"own": Metric(Uniform(50), PointwiseTest())}
         result = truecal.evaluate(cells, own, **options)
         assert (result.bins.n == 0).any()
@@ -414,7 +413,7 @@ def test_a_coarse_grid_is_named_with_the_bits_that_would_do(rng):
     tally = Tally.from_arrays(rng.random(50_000) < score, score)
 
     def advice(bits):
-        notes = truecal.evaluate(GridTally.of(tally, bits), ["tce"]).notes
+        notes = truecal.evaluate(Cells.grid(tally, bits), ["tce"]).notes
         return [note for note in notes if note.code == NoteCode.COARSE_GRID]
 
     (note,) = advice(4)
@@ -425,15 +424,15 @@ def test_a_coarse_grid_is_named_with_the_bits_that_would_do(rng):
     assert not advice(bits_for(50_000, BoundedIsotonic().bounds(50_000)[1]))
     tied = Tally.from_arrays(rng.random(5000) < 0.3, np.full(5000, 0.3))
     assert not [
-        note for note in truecal.evaluate(GridTally.of(tied, 4), ["tce"]).notes if note.code == NoteCode.COARSE_GRID
+        note for note in truecal.evaluate(Cells.grid(tied, 4), ["tce"]).notes if note.code == NoteCode.COARSE_GRID
     ]
 
 
 def test_other_things_are_refused(tally):
     with pytest.raises(TypeError, match="`sample_weight` must be left out if rows are grouped by score already"):
-        truecal.evaluate(GridTally.of(tally, 5), sample_weight=[1])
+        truecal.evaluate(Cells.grid(tally, 5), sample_weight=[1])
     with pytest.raises(TypeError, match="unexpected keyword argument 'signficance'"):
-        truecal.evaluate(GridTally.of(tally, 5), signficance=0.1)
+        truecal.evaluate(Cells.grid(tally, 5), signficance=0.1)
 
 
 @pytest.mark.parametrize("bits", [2, 3, 5, 13, 20, 26])
@@ -457,9 +456,9 @@ def test_the_kernel_cuts_cells_where_the_arithmetic_does(rng, bits):
     tally = Tally(score, np.ones(len(score), np.int64), np.zeros(len(score), np.int64))
     keys = cell(score, bits)
     expected = np.flatnonzero(np.diff(keys, prepend=-1.0))
-    cells = GridTally.of(tally, bits)
+    cells = Cells.grid(tally, bits)
     np.testing.assert_array_equal(cells.low, score[expected])
     np.testing.assert_array_equal(cells.key, keys[expected])
     np.testing.assert_array_equal(cells.n, np.diff(np.append(expected, len(score))))
-    assert cells == GridTally(bits, *cells.columns)  # which checks them
-    assert GridTally.of(sort_rows(np.zeros(len(score)), score), bits) == cells
+    assert cells == make_grid(bits, *cells.columns)  # which checks them
+    assert Cells.grid(sort_rows(np.zeros(len(score)), score), bits) == cells

@@ -13,7 +13,7 @@ from observed import EXACT, FIRST, GRIDDED, TALLY, alike, identical, rows
 
 import truecal
 from truecal import Observations, Rule, Tally
-from truecal.data import CellSums, ClassObservations, GridTally, Pairs, Reason, RowCounts, SortedRows, sort_rows
+from truecal.data import Cells, ClassObservations, Pairs, Reason, RowCounts, SortedRows, sort_rows
 from truecal.data._time import LONGER
 from truecal.reading import Limits, load_observations
 
@@ -72,7 +72,7 @@ def test_columns_can_be_left_out_and_reordered():
     assert list(EXACT.group_by(["day", "country"]).parts) == [(FIRST, "at"), (FIRST, "de")]
     assert EXACT.group_by(EXACT.by) is EXACT
     assert EXACT.pooled() == TALLY + TALLY == EXACT.tally
-    assert GRIDDED.pooled() == GridTally.of(TALLY + TALLY, 13)
+    assert GRIDDED.pooled() == Cells.grid(TALLY + TALLY, 13)
     assert GRIDDED.tally == TALLY + TALLY
     with pytest.raises(ValueError, match="'country', 'day'; it is 'county'.\n\nHint: did you mean 'country'"):
         EXACT.group_by("county")
@@ -117,7 +117,7 @@ def test_parts_of_tallies_are_equal_and_added_to_their_own_kind_only():
     classes = ClassObservations(
         dataclasses.replace(EXACT, outcome="correct"), {"a": EXACT, "b": EXACT}, {"a": 5, "b": 5}
     )
-    cells = CellSums.of(TALLY)
+    cells = Cells.of(TALLY)
     rows = sort_rows([0, 1], [0.5, 0.25])
     for one in (clustered.clusters, weighted.importance_weight, pairs, cells, rows, TALLY):
         assert (one == 1) is False
@@ -125,9 +125,13 @@ def test_parts_of_tallies_are_equal_and_added_to_their_own_kind_only():
         with pytest.raises(TypeError):
             one + 1
     assert sum([classes]) is classes
-    with pytest.raises(TypeError, match="Cells with clusters do not add"):
-        CellSums.of(clustered) + cells
-    assert CellSums.of(clustered).pool() == CellSums.of(clustered)
+    with pytest.raises(ValueError, match="must all have been read with `cluster` to add, or none"):
+        Cells.of(clustered) + cells
+    with pytest.raises(TypeError, match="Cells must have sums of one kind to add"):
+        Cells.grid(TALLY, 12) + cells
+    with pytest.raises(TypeError, match="Cells must have the smallest and the largest score of each"):
+        truecal.evaluate(cells)
+    assert Cells.of(clustered, pooled=True) == Cells.of(clustered)
     with pytest.raises(ValueError, match="`cluster` must be given where parts have clusters, and only there"):
         dataclasses.replace(EXACT, parts=dict.fromkeys(EXACT.parts, clustered))
 
@@ -214,7 +218,7 @@ def test_times_of_pandas_are_taken(need):
         ),
         ({"periods": {"at": "1d"}}, ValueError, "for 'at' it gives '1d'"),
         ({"bits": 40}, ValueError, "`bits` must be a whole number from 2 to 26; it is 40"),
-        ({"bits": 13}, TypeError, "Every segment must be `GridTally` of 13 bits that is not empty; .* is Tally"),
+        ({"bits": 13}, TypeError, "Every segment must be a grid of 13 bits .* that is not empty; .* is Tally"),
         ({"pos_label": 1}, TypeError, "`pos_label` must be text or None; it is 1"),
         ({"parts": {}}, ValueError, "and at least one; it holds 0"),
         ({"parts": {(None, 1): TALLY, (float("nan"), 1): TALLY}, "periods": {}}, ValueError, "each segment once"),

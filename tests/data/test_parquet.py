@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from observed import EXACT, FIRST, GRIDDED, TALLY, identical
 
 from truecal import Observations, Tally
-from truecal.data import GridTally
+from truecal.data import Cells
 from truecal.data._parquet import BLANK, CLOSING, OPENING, _digest
 from truecal.reading import is_observations, load_observations
 
@@ -80,7 +80,7 @@ def test_the_same_tallies_is_the_same_file(tmp_path, need):
 
 def test_other_tools_can_read_a_file(tmp_path, need):
     pl = need("polars")
-    three = GridTally.of(Tally([0.2500001, 0.2500002, 0.2500004, 0.75], [1, 1, 1, 1], [1, 0, 0, 1]), 6)
+    three = Cells.grid(Tally([0.2500001, 0.2500002, 0.2500004, 0.75], [1, 1, 1, 1], [1, 0, 0, 1]), 6)
     place = Observations("y", "p", {("a",): three}, ("segment",), bits=6).save(tmp_path / "a.parquet")
     found = pl.read_parquet(place)
     assert found.columns == ["by0", "n", "pos", "low", "high", "score_sum"]

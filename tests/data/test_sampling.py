@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from truecal import Observations, Tally
-from truecal.data import CellSums, GridTally, Pairs, Sampling
+from truecal.data import Cells, Pairs, Sampling
 
 HOW = [
     Sampling(0.01),
@@ -109,8 +109,8 @@ def test_parts_of_different_labellings_do_not_add():
     y = rng.random(50) < p
     for make in (
         lambda how: Tally.from_arrays(y, p, sampling=how),
-        lambda how: GridTally.of(Tally.from_arrays(y, p, sampling=how), 8),
-        lambda how: CellSums.from_arrays(y, p, sampling=how),
+        lambda how: Cells.grid(Tally.from_arrays(y, p, sampling=how), 8),
+        lambda how: Cells.from_arrays(y, p, sampling=how),
         lambda how: Pairs.from_arrays(y, p, p, sampling=how),
         lambda how: Observations("y", "p", {(): Tally.from_arrays(y, p, sampling=how)}),
     ):
@@ -124,9 +124,9 @@ def test_parts_of_different_labellings_do_not_add():
 def test_a_part_keeps_its_labelling():
     how = Sampling(0.1, label_noise=(0.01, 0.02))
     tally = Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1], [1, 2, 1, 3], sampling=how)
-    grid = GridTally.of(tally, 8)
+    grid = Cells.grid(tally, 8)
     parts = [tally.above(0.15), tally.top(0.5), tally.relabel(tally.pos), grid, grid.coarsen(4), grid.tally]
-    parts += [grid.simplify(), grid.above(0.15), CellSums.of(tally), CellSums.of(grid)]
+    parts += [grid.simplify(), grid.above(0.15), Cells.of(tally), Cells.of(grid)]
     assert all(part.sampling == how for part in parts)
     assert tally.above(0.2).n_rows == 4  # the threshold is one of predictions
     assert tally.population.score.tolist() == pytest.approx([0.1, 0.2, 0.9])
@@ -146,7 +146,7 @@ def test_files_keep_the_labelling(tmp_path):
     pytest.importorskip("polars")
     how = Sampling(0.1, 0.9, (0.01, 0.02))
     part = Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1], sampling=how)
-    for parts, bits in (({(): part}, None), ({(): GridTally.of(part, 6)}, 6)):
+    for parts, bits in (({(): part}, None), ({(): Cells.grid(part, 6)}, 6)):
         made = Observations("y", "p", parts, bits=bits)
         assert made.sampling == how
         assert Observations.load(made.save(tmp_path / "a.parquet")) == made
@@ -157,3 +157,19 @@ def test_all_segments_share_a_labelling():
              (("a", 0.1), ("b", 0.2))}  # fmt: skip
     with pytest.raises(ValueError, match="in the same way to add"):
         Observations("y", "p", parts, ("g",))
+
+
+def test_the_ends_stay_the_ends_with_label_noise():
+    """A prediction of 0 or 1 has no odds; one that rounding moves away from there would."""
+    for noise in np.linspace(0, 0.45, 46).round(3).tolist():
+        for rate in (1.0, 0.7, 0.2, 0.01):
+            for how in (Sampling(rate, label_noise=(noise, 0.1)), Sampling(1.0, rate, (0.1, noise))):
+                ends = how.to_sampled(np.array([0.0, 1.0]))
+                for q in (ends, ends * 3 / 3, np.cumsum(np.full((7, 2), ends), axis=0)[-1] / 7):
+                    assert how.to_population(q).tolist() == [0, 1], (how, q)
+
+
+def test_mirrored_sampling_is_that_of_the_other_label():
+    how = Sampling(0.2, 0.5, (0.05, 0.01))
+    np.testing.assert_allclose(how.mirrored.to_sampled(1 - P), 1 - how.to_sampled(P), rtol=1e-9, atol=1e-15)
+    assert how.mirrored.mirrored == how

@@ -235,7 +235,7 @@ def test_without_rules_the_verdict_decides(pl, rng):
     for score, size, expected in ((p, 20_000, 0), (p / (2 - p), 20_000, 1), (p, 60, 3)):
         found = truecal.check(read(pl.DataFrame({"y": y[:size], "p": score[:size]})))
         assert found.exit_code == expected
-        cells = truecal.data.CellSums.from_arrays(y[:size], score[:size])
+        cells = truecal.data.Cells.from_arrays(y[:size], score[:size])
         verdict = truecal.verdict.judge(cells, 0.01)
         (finding,) = found.results
         assert (finding.observed, finding.n, finding.rule) == (verdict.p_value, size, Rule("verdict"))
@@ -404,7 +404,7 @@ def test_the_verdict_of_segments_is_adjusted_by_holm(pl, rng):
     y = rng.random(len(kind)) < np.where(kind == "c", np.minimum(1, 1.6 * p), p)
     found = check(pl.DataFrame({"y": y, "p": p, "kind": kind}), Rule("verdict", segment="*", min_rows=100), by="kind")
     assert [finding.status for finding in found.results] == ["pass", "pass", "fail", "inconclusive"]
-    cells = [truecal.data.CellSums.from_arrays(y[kind == name], p[kind == name]) for name in "abc"]
+    cells = [truecal.data.Cells.from_arrays(y[kind == name], p[kind == name]) for name in "abc"]
     expected = truecal.metrics.adjust_p_values(
         np.array([truecal.verdict.judge(part).p_value for part in cells]), "holm"
     )

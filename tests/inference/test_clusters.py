@@ -7,7 +7,7 @@ import pytest
 from clustered_rows import simulate
 
 import truecal
-from truecal.data import CellGroups, CellSums, Tally
+from truecal.data import CellGroups, Cells, Tally
 from truecal.inference import Draws, null_distribution
 from truecal.inference._bootstrap import Labels, find_shared
 from truecal.metrics import METRICS, Design
@@ -22,7 +22,7 @@ def test_labels_are_redrawn_with_their_probabilities_and_together():
     labels = Labels.of(tally, tally.score)
     drawn = np.array([labels.draw(seed) for seed in range(2000)])
     # each score's mean within 5 standard errors, which clusters widen
-    design = Design.of(CellGroups.of([CellSums.of(tally)]))
+    design = Design.of(CellGroups.of([Cells.of(tally)]))
     error = np.sqrt(design.effect[0] * tally.n * tally.score * (1 - tally.score) / len(drawn))
     assert (np.abs(drawn.mean(axis=0) - tally.n * tally.score) < 5 * error + 1e-9).all()
     # the variance of the total is what the design says; a variance of 2,000 draws is known to about 3 %
@@ -49,7 +49,7 @@ def test_references_have_the_spread_of_rows_that_go_together():
         for tally in (Tally.from_arrays(y, p, cluster=ids), Tally.from_arrays(y, p))
     ]
     widths = [found.high - found.low for found in spans]
-    effect = judge(CellSums.from_arrays(y, p, cluster=ids)).design_effect
+    effect = judge(Cells.from_arrays(y, p, cluster=ids)).design_effect
     assert widths[0] / widths[1] == pytest.approx(math.sqrt(effect), rel=0.15)
 
 

@@ -8,6 +8,7 @@
 #include "crossing.hpp"
 #include "csv.hpp"
 #include "grid.hpp"
+#include "json_lines.hpp"
 #include "levels.hpp"
 #include "local.hpp"
 #include "odds_factor.hpp"
@@ -164,6 +165,24 @@ static void print_csv() {
     }
 }
 
+// Lines of JSON, most of them with the same names, and one byte changed in each text.
+static void print_json() {
+    const std::string odd = "\"\n ,:{}[]0ap\\\xc3";
+    const std::string values[] = {"null", "-1e+5", "\"de\"", "\"text, {longer} than \\\"32\\\" bytes\"", "[1, {}]"};
+    for (int i = 0; i < 400; ++i) {
+        std::string text;
+        for (int row = 0; row < 20; ++row) {
+            text += "{\"p\": 0." + std::to_string(below(100000));
+            text += ",\"place of birth\":" + values[below(row ? 5 : 2)] + "}\n";
+        }
+        const auto place = static_cast<std::size_t>(below(text.size()));
+        text[place] = odd[static_cast<std::size_t>(below(odd.size()))];
+        const auto *bytes = reinterpret_cast<const unsigned char *>(text.data());
+        const auto [lines, why] = check_json_lines(bytes, static_cast<Index>(text.size()), 2);
+        print("json", {lines, static_cast<Index>(why)});
+    }
+}
+
 static void print_tests() {
     for (double n : {1.0, 12.0, 300.0, 5000.0, 1e6}) {
         for (double share : {0.0, 0.01, 0.3, 0.5}) {
@@ -212,6 +231,7 @@ int main() {
     print_cells(drawn.groups());
     print_rows(drawn);
     print_csv();
+    print_json();
     print_tests();
     print_parts();
     return 0;

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truecal import Tally, _kernel
-from truecal.data import GridTally, sort_rows
+from truecal.data import Cells, sort_rows
 from truecal.metrics import (
     METRICS,
     Binned,
@@ -93,7 +93,7 @@ def test_a_wrong_partition_is_refused(case, loss):
 
 
 def test_a_wrong_partition_of_cells_is_refused():
-    cells = GridTally.of(TALLY, 8)
+    cells = Cells.grid(TALLY, 8)
     metric = Metric(Quantile(2), PointwiseTest())
     right = Quantile(2).partition(cells.tally)
     assert grid_bounds(cells, metric, right) == grid_bounds(cells, metric)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, t
 
 from truecal import _kernel
-from truecal.data import CellGroups, CellSums
+from truecal.data import CellGroups, Cells
 from truecal.metrics import Design, PoissonBinomial, centre_odds
 
 
@@ -27,7 +27,7 @@ def pairs_of(ids):
 
 def test_the_fit_solves_its_equations_over_all_pairs(rows):
     y, p, ids = rows
-    design = Design.of(CellGroups.of([CellSums.from_arrays(y, p, cluster=ids)]))
+    design = Design.of(CellGroups.of([Cells.from_arrays(y, p, cluster=ids)]))
     # the factor on all odds that makes as many positives expected as came, by bisection
     low, high = -5.0, 5.0
     for _ in range(100):
@@ -58,7 +58,7 @@ def test_the_fit_solves_its_equations_over_all_pairs(rows):
 
 def test_effects_and_covariances_are_sums_over_all_pairs(rows):
     y, p, ids = rows
-    cells = CellSums.from_arrays(y, p, cluster=ids)
+    cells = Cells.from_arrays(y, p, cluster=ids)
     design = Design.of(CellGroups.of([cells]))
     a, b, v = design.constant[0], design.odds[0], p * (1 - p)
     inside = (p >= cells.p[10]) & (p < cells.p[40] - 1e-9)
@@ -81,7 +81,7 @@ def test_slopes_of_clusters_count_in_the_variance_of_the_slope():
     p, ids = np.clip(rng.beta(2, 2, 1500), 0.01, 0.99), np.repeat(np.arange(60), 25)
     common = np.repeat(rng.standard_normal((4000, 60)), 25, axis=1)
     labels = (np.sqrt(0.5) * (common + rng.standard_normal((4000, 1500)))) < norm.ppf(p)
-    groups = CellGroups.of([CellSums.from_arrays(y, p, cluster=ids) for y in labels[:60]])
+    groups = CellGroups.of([Cells.from_arrays(y, p, cluster=ids) for y in labels[:60]])
     x = centre_odds(groups)[2]
     design = Design.of(groups)
     row = np.log(p / (1 - p))
@@ -94,7 +94,7 @@ def test_slopes_of_clusters_count_in_the_variance_of_the_slope():
 
 def test_overlapping_windows_have_the_effects_that_each_has_alone(rows):
     y, p, ids = rows
-    design = Design.of(CellGroups.of([CellSums.from_arrays(y, p, cluster=ids)]))
+    design = Design.of(CellGroups.of([Cells.from_arrays(y, p, cluster=ids)]))
     rng = np.random.default_rng(0)
     begin = rng.integers(0, 50, size=60)
     end = np.minimum(begin + rng.integers(1, 40, size=60), len(design.v))
@@ -107,7 +107,7 @@ def test_overlapping_windows_have_the_effects_that_each_has_alone(rows):
 
 def test_degrees_of_freedom_are_those_of_the_fit_and_of_the_kurtosis(rows):
     y, p, ids = rows
-    cells = CellSums.from_arrays(y, p, cluster=ids)
+    cells = Cells.from_arrays(y, p, cluster=ids)
     design = Design.of(CellGroups.of([cells]))
     a, b, v = design.constant[0], design.odds[0], p * (1 - p)
     total, single = v.sum(), [v[ids == c].sum() for c in range(40)]
@@ -143,24 +143,24 @@ def test_tails_are_spread_as_scipy_spreads_them():
 
 def test_tails_of_a_count_add_up_to_one(rows):
     y, p, ids = rows
-    cells = CellSums.from_arrays(y, p, cluster=ids)
+    cells = Cells.from_arrays(y, p, cluster=ids)
     coins = PoissonBinomial.of(cells)
     begin = np.arange(0, len(cells) - 5, 5)
     below, at, above = coins.tails(begin, begin + 5)
     assert below + at + above == pytest.approx(np.ones(len(begin)), abs=1e-12)
-    plain = PoissonBinomial.of(CellSums.from_arrays(y, p)).tails(begin, begin + 5)
+    plain = PoissonBinomial.of(Cells.from_arrays(y, p)).tails(begin, begin + 5)
     assert (np.minimum(below, above) >= np.minimum(plain[0], plain[2]) - 1e-12).all()
 
 
 def test_rows_in_clusters_of_their_own_are_independent(rows):
     y, p, _ = rows
-    alone = PoissonBinomial.of(CellSums.from_arrays(y, p, cluster=np.arange(len(p))))
+    alone = PoissonBinomial.of(Cells.from_arrays(y, p, cluster=np.arange(len(p))))
     assert alone.design is None
 
 
 def test_a_group_does_not_depend_on_its_neighbours(rows):
     y, p, ids = rows
-    parts = [CellSums.from_arrays(y[cut], p[cut], cluster=ids[cut]) for cut in (slice(0, 300), slice(300, 480))]
+    parts = [Cells.from_arrays(y[cut], p[cut], cluster=ids[cut]) for cut in (slice(0, 300), slice(300, 480))]
     both = Design.of(CellGroups.of(parts))
     for i, part in enumerate(parts):
         alone = Design.of(CellGroups.of([part]))
@@ -171,6 +171,6 @@ def test_a_group_does_not_depend_on_its_neighbours(rows):
 def test_one_cluster_tells_next_to_nothing():
     rng = np.random.default_rng(0)
     p = rng.beta(1, 4, size=1000)
-    design = Design.of(CellGroups.of([CellSums.from_arrays(rng.random(1000) < p, p, cluster=np.zeros(1000))]))
+    design = Design.of(CellGroups.of([Cells.from_arrays(rng.random(1000) < p, p, cluster=np.zeros(1000))]))
     assert design.effect[0] > 50  # 1 + 999 x 0.1, less what unequal predictions take
     assert design.freedom[0] < 0.02

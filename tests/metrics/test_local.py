@@ -8,7 +8,7 @@ from local_oracle import cells_of, cost_of, local_tce, windows_of
 
 import truecal
 from truecal import Metric, Quantile, Tally, _kernel
-from truecal.data import CellGroups, CellSums, GridTally, sort_rows
+from truecal.data import CellGroups, Cells, sort_rows
 from truecal.inference import Draws, intervals, null_distribution
 from truecal.metrics import (
     METRICS,
@@ -52,7 +52,7 @@ def draw(seed, name, most=300):
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_oracle_agrees(name, seed):
     y, p = draw(seed, name)
-    cells = CellSums.from_arrays(y, p)
+    cells = Cells.from_arrays(y, p)
     by_rows, by_information = local_tce(y, p)
     found = local_error(cells)
     # tails of windows are right to 6e-4 where they are approximated; the decision's edge is P(X = k) wide
@@ -69,7 +69,7 @@ def test_small_data_agree_to_rounding(name):
     """Windows of at most 64 rows are computed without approximation; rows of a cell differ by 2^-11 of q at most."""
     for seed in range(20):
         y, p = draw(seed, name, most=60)
-        assert local_error(CellSums.from_arrays(y, p)).value == pytest.approx(local_tce(y, p)[0], abs=1e-3)
+        assert local_error(Cells.from_arrays(y, p)).value == pytest.approx(local_tce(y, p)[0], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_tolerance_moves_every_prediction(name, tolerance, raise_by, lower_by):
     for seed in range(4):
         y, p = draw(seed, name, most=150)
         expected, _ = local_tce(y, p, raise_by=raise_by, lower_by=lower_by)
-        found = local_error(CellSums.from_arrays(y, p), tolerance=tolerance)
+        found = local_error(Cells.from_arrays(y, p), tolerance=tolerance)
         assert found.value == pytest.approx(expected, abs=0.6)
-        assert found.value <= local_error(CellSums.from_arrays(y, p)).value + 0.6
+        assert found.value <= local_error(Cells.from_arrays(y, p)).value + 0.6
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_windows_are_those_of_the_text(name):
         y, p = draw(seed, name, most=2000)
         cells = cells_of(y, p)
         expected = [round(c * 2**30) for c in cost_of(cells)]
-        found = costs(CellGroups.of([CellSums.from_arrays(y, p)]))
+        found = costs(CellGroups.of([Cells.from_arrays(y, p)]))
         # sums of v over a cell in different orders differ by rounding
         assert np.abs(found - expected).max() <= 1
         for grid in range(8):
@@ -111,11 +111,12 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
     """A share is 0 wherever a tail exceeds half of the level; others have twelve digits of the tails."""
     for seed in range(6):
         y, p = draw(seed, name, most=3000)
-        cells = CellSums.from_arrays(y, p)
+        cells = Cells.from_arrays(y, p)
         coins, grids = PoissonBinomial.of(cells), find_windows(CellGroups.of([cells]))
-        expected = Tails.of(coins, grids, None).decide(significance)
-        found = decide_windows(coins, grids, significance, None)
-        assert np.allclose(found, expected, rtol=0, atol=1e-11)
+        for tolerance in (None, Relative(0.1), Absolute(0.3)):
+            expected = Tails.of(coins, grids, tolerance).decide(significance)
+            found = decide_windows(coins, grids, significance, tolerance)
+            assert np.allclose(found, expected, rtol=0, atol=1e-11)
         rows, *sides = reject_windows(cells, significance)
         partition = Windows().partition_cells(cells)[1]
         assert rows.tolist() == partition.n.tolist()
@@ -133,9 +134,9 @@ def test_redrawn_labels_are_decided_as_if_they_were_the_first(name):
         first = Windows().partition(tally)
         for pos in (*(rng.binomial(tally.n, tally.score**power) for power in (1, 1, 1.3, 0.2)), 0 * tally.n, tally.n):
             again = tally.relabel(np.asarray(pos))
-            for level in (0.01, 0.2):
+            for level, tolerance in ((0.01, None), (0.2, None), (0.05, Relative(0.2))):
                 found, expected = (
-                    part.shares(level, None, "rows") for part in (first.relabel(again), Windows().partition(again))
+                    part.shares(level, tolerance, "rows") for part in (first.relabel(again), Windows().partition(again))
                 )
                 assert all(map(np.array_equal, found, expected))
 
@@ -150,15 +151,15 @@ def test_a_heavy_cell_stands_alone():
 def test_the_source_of_the_rows_is_irrelevant(rng):
     p = np.concatenate([rng.beta(0.5, 5, 3000), rng.choice([0.0, 0.3, 1.0], 500), 1 - rng.beta(0.3, 30, 500)])
     y = rng.random(len(p)) < p
-    rows = local_error(CellSums.from_arrays(y, p))
+    rows = local_error(Cells.from_arrays(y, p))
     order = rng.permutation(len(p))
-    assert local_error(CellSums.from_arrays(y[order], p[order])) == rows
-    assert local_error(CellSums.of(Tally.from_arrays(y, p))) == rows
-    assert local_error(CellSums.of(sort_rows(y, p))) == rows
-    halves = CellSums.from_arrays(y[:1700], p[:1700]) + CellSums.from_arrays(y[1700:], p[1700:])
+    assert local_error(Cells.from_arrays(y[order], p[order])) == rows
+    assert local_error(Cells.of(Tally.from_arrays(y, p))) == rows
+    assert local_error(Cells.of(sort_rows(y, p))) == rows
+    halves = Cells.from_arrays(y[:1700], p[:1700]) + Cells.from_arrays(y[1700:], p[1700:])
     assert local_error(halves).value == pytest.approx(rows.value, rel=1e-9)
     for bits in (12, 16, 20):
-        grid = CellSums.of(GridTally.of(Tally.from_arrays(y, p), bits))
+        grid = Cells.of(Cells.grid(Tally.from_arrays(y, p), bits))
         assert local_error(grid).value == pytest.approx(rows.value, abs=1e-4)
 
 
@@ -169,7 +170,7 @@ def test_a_right_model_scores_the_level(name):
     values = []
     for _ in range(225):
         p = SHAPES[name](rng, 1000)
-        values.append(local_error(CellSums.from_arrays(rng.random(1000) < p, p)).value)
+        values.append(local_error(Cells.from_arrays(rng.random(1000) < p, p)).value)
     # the decision's expectation is exactly the significance
     assert np.mean(values) == pytest.approx(5, abs=3.5 * np.std(values) / 15)
 
@@ -179,7 +180,7 @@ def test_reversed_scores_are_found(rng):
     truth = 1 / (1 + np.exp(-rng.normal(-6.3, 2.6, 20_000)))
     p, high = truth.copy(), truth > 0.05
     p[high] = np.sort(truth[high])[::-1][np.argsort(np.argsort(truth[high]))]
-    found = local_error(CellSums.from_arrays(rng.random(20_000) < truth, p))
+    found = local_error(Cells.from_arrays(rng.random(20_000) < truth, p))
     assert found.proven > 5
     assert found.p_value < 1e-10
     low, high = (found for found in found.bands if found.proven)
@@ -192,7 +193,7 @@ def test_a_range_counts_its_own_rows(rng):
     p = rng.beta(0.5, 5, 20_000)
     y = rng.random(20_000) < p
     halved = np.where(p > 0.1, p / 2, p / 5)
-    found = local_error(CellSums.from_arrays(y, halved))
+    found = local_error(Cells.from_arrays(y, halved))
     for part in found.bands:
         inside = (halved >= part.low * (1 - 2**-11)) & (halved <= part.high * (1 + 2**-11))
         assert part.rows == pytest.approx(inside.sum(), abs=20)
@@ -213,25 +214,25 @@ def test_proven_is_rare_for_a_right_model(rng):
     shares = []
     for _ in range(200):
         p = rng.beta(0.5, 5, 2000)
-        shares.append(local_error(CellSums.from_arrays(rng.random(2000) < p, p)).proven > 0)
+        shares.append(local_error(Cells.from_arrays(rng.random(2000) < p, p)).proven > 0)
     assert np.mean(shares) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
 
 
 @pytest.mark.parametrize(("label", "value"), [(0, 5.0), (1, 100.0)])
 def test_a_prediction_of_zero_is_certain(label, value):
     """P(X = 0) = 1: the edge's share is s/2 on either side, so even a certain window scores the level."""
-    found = local_error(CellSums.from_arrays([label] * 10, [0.0] * 10))
+    found = local_error(Cells.from_arrays([label] * 10, [0.0] * 10))
     assert found.value == pytest.approx(value)
     assert found.information is None
 
 
 def test_bad_arguments_are_refused():
-    cells = CellSums.from_arrays([0, 1], [0.2, 0.3])
+    cells = Cells.from_arrays([0, 1], [0.2, 0.3])
     with pytest.raises(ValueError, match="`significance` must lie between 0 and 1; it is 5"):
         local_error(cells, 5)
     with pytest.raises(ValueError, match="relative tolerance must lie in"):
         local_error(cells, tolerance=Relative(-1))
-    empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
+    empty = Cells.of(Tally([], [], []))
     with pytest.raises(ValueError, match="at least one row"):
         local_error(empty)
 
@@ -241,7 +242,7 @@ def test_bad_arguments_are_refused():
 def test_the_metric_is_the_mean_over_windows_of_the_first_grid(name, tolerance):
     for seed in range(4):
         y, p = draw(seed, name)
-        tally, found = Tally.from_arrays(y, p), local_error(CellSums.from_arrays(y, p), 0.1, tolerance)
+        tally, found = Tally.from_arrays(y, p), local_error(Cells.from_arrays(y, p), 0.1, tolerance)
         rows = Metric(Windows(), WindowTest(0.1, tolerance))
         assert rows(tally) == pytest.approx(found.value, rel=1e-12)
         assert rows(tally) == rows(sort_rows(y, p))
@@ -334,8 +335,22 @@ def test_cells_give_the_value_of_rows(rng):
     p = rng.beta(0.5, 5, 4000)
     y = rng.random(4000) < 1.3 * p
     for bits in (12, 16, 26):
-        cells = GridTally.of(Tally.from_arrays(y, p), bits)
+        cells = Cells.grid(Tally.from_arrays(y, p), bits)
         assert METRICS["ltce"](cells.tally) == pytest.approx(truecal.ltce(y, p), abs=1e-4)
         result = truecal.evaluate(cells, ["ltce", "tce"])
         assert list(result.bounds) == (["tce"] if bits < 26 else [])  # cells of 26 bits hold one score each
         assert result.verdict.status == truecal.evaluate(y, p, ["ltce"]).verdict.status == "miscalibrated"
+
+
+def test_tails_of_chosen_windows_do_not_depend_on_the_choice(rng):
+    """Draws in several threads choose other windows in each run, and must agree to the last bit."""
+    p = rng.beta(0.5, 4, 400)
+    cells = CellGroups.of([Cells.from_arrays(rng.random(400) < p, p)])
+    positives, grids = PoissonBinomial.in_groups(cells), find_windows(cells)
+    everything = np.arange(sum(len(grid) - 1 for grid in grids))
+    for tolerance in (None, truecal.Relative(0.1)):
+        wanted = np.stack(Tails.of(positives, grids, tolerance, everything))
+        for chosen in (everything[::3], everything[5:6], rng.choice(everything, 9, replace=False)):
+            found = np.stack(Tails.of(positives, grids, tolerance, np.sort(chosen)))
+            np.testing.assert_array_equal(found, wanted[:, np.sort(chosen)])
+        np.testing.assert_allclose(np.stack(Tails.of(positives, grids, tolerance)), wanted, rtol=1e-10, atol=1e-14)

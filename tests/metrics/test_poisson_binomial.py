@@ -8,7 +8,7 @@ from local_oracle import poisson_binomial
 from scipy.optimize import brentq
 from scipy.stats import binom, binomtest
 
-from truecal.data import CellSums, Tally
+from truecal.data import Cells, Tally
 from truecal.metrics import PoissonBinomial, find_odds_ratios
 
 SHAPES = {
@@ -32,7 +32,7 @@ def tails_of(p, k, **options):
 def coins_of(p, k):
     y = np.zeros(len(p), bool)
     y[np.argsort(-np.asarray(p), kind="stable")[:k]] = True  # only their number counts; none at p = 0 if it can be
-    return PoissonBinomial.of(CellSums.from_arrays(y, p))
+    return PoissonBinomial.of(Cells.from_arrays(y, p))
 
 
 def everything(coins):
@@ -176,7 +176,7 @@ def test_any_number_of_rows_that_are_all_alike_has_an_interval(rows, positive):
     """If all are positive, the low end is where the product of the probabilities is half of the significance; with x
     the factor on the odds, that of p is x p / (1 - p + x p). The opposite question has the inverse answer."""
     p, significance = np.array([0.07, 0.0705]), 0.01
-    cells = CellSums.of(Tally(p, np.full(2, rows), np.full(2, rows if positive else 0)))
+    cells = Cells.of(Tally(p, np.full(2, rows), np.full(2, rows if positive else 0)))
     (found,) = find_odds_ratios(PoissonBinomial.of(cells), np.array([0]), np.array([2]), significance)
     odds = p / (1 - p)
 

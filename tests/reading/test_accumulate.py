@@ -13,7 +13,7 @@ import pytest
 from edges import many_scores
 
 from truecal import Tally
-from truecal.data import GridTally, Pairs, SortedRows, TieCounter, cell, group_keys, sort_rows
+from truecal.data import Cells, Pairs, SortedRows, TieCounter, cell, group_keys, sort_rows
 from truecal.data._counting import SIZES
 from truecal.reading import _accumulate as spool_module
 from truecal.reading._accumulate import FOLD, GridSpool, PairSpool, Spool, pack_rows
@@ -97,7 +97,7 @@ def test_rows_that_share_scores_are_counted(rng, scores, kind, bits):
     y = (rng.random(len(p)) < p).astype(np.int8)
     found = taken(p, y, 50_000, bits=bits)
     whole = Tally.from_arrays(y, p)
-    assert found == GridTally.of(whole, bits) if bits else tally_of(found) == whole
+    assert found == Cells.grid(whole, bits) if bits else tally_of(found) == whole
     if bits:
         assert taken(p, y, 50_000, GridSpool(bits)) == found
 
@@ -159,7 +159,7 @@ def test_rows_are_counted_in_cells_up_to_one_that_is_wrong(rng, bad, place):
     assert count <= place
     assert spool.add_rows(p[place + 1 :], y[place + 1 :]) == 2999 - place
     kept = np.r_[:count, place + 1 : 3000]
-    assert spool.finish() == GridTally.of(Tally.from_arrays(y[kept], p[kept]), 9)
+    assert spool.finish() == Cells.grid(Tally.from_arrays(y[kept], p[kept]), 9)
 
 
 @pytest.mark.parametrize("bits", [2, 12, 17])
@@ -169,7 +169,7 @@ def test_sums_of_cells_are_exact_in_any_order(rng, bits):
     y = rng.integers(0, 2, len(p))
     found = taken(p, y, spool=GridSpool(bits))
     order = rng.permutation(len(p))
-    assert taken(p[order], y[order], 70, GridSpool(bits)) == found == GridTally.of(Tally.from_arrays(y, p), bits)
+    assert taken(p[order], y[order], 70, GridSpool(bits)) == found == Cells.grid(Tally.from_arrays(y, p), bits)
     own = cell(p, bits)
     for name, total in zip(found.key, found.score_sum, strict=True):
         assert total == float(sum(map(Fraction, p[own == name].tolist())))
@@ -180,7 +180,7 @@ def test_a_full_table_of_cells_is_emptied(rng, monkeypatch, limit, most):
     monkeypatch.setattr(spool_module, limit, most)
     p = rng.beta(0.5, 5, 20_000)
     y = (rng.random(len(p)) < p).astype(np.int8)
-    found, whole = taken(p, y, 3000, GridSpool(10)), GridTally.of(Tally.from_arrays(y, p), 10)
+    found, whole = taken(p, y, 3000, GridSpool(10)), Cells.grid(Tally.from_arrays(y, p), 10)
     for name, one, other in zip(("key", "n", "pos", "sum", "low", "high"), found.columns, whole.columns, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-15 * 30 if name == "sum" else 0)  # sums of tables are rounded
 

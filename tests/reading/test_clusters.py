@@ -15,7 +15,7 @@ from observed import judge_segments
 
 import truecal
 from truecal import Tally
-from truecal.data import GridTally
+from truecal.data import Cells
 from truecal.reading import Limits
 
 pytestmark = pytest.mark.slow
@@ -209,7 +209,7 @@ def test_an_evaluation_on_a_cluster_is_that_of_numpy(cluster, columns, path):
 
 def test_cells_from_a_cluster_are_those_of_numpy(cluster, columns, path):
     found = cluster(call, "read", path, label="y", score="p", limits=Limits(grid=9)).parts[()]
-    expected = GridTally.of(Tally.from_arrays(columns["y"], columns["p"]), 9)
+    expected = Cells.grid(Tally.from_arrays(columns["y"], columns["p"]), 9)
     assert len(found) < len(Tally.from_arrays(columns["y"], columns["p"])) / 10
     for name in ("key", "n", "pos", "low", "high"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

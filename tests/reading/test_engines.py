@@ -8,7 +8,7 @@ import pytest
 
 import truecal
 from truecal import LabelDelay, Tally
-from truecal.data import GridTally, Reason, Sampling
+from truecal.data import Cells, Reason, Sampling
 from truecal.reading import Limits, _read
 from truecal.reading._engines import engine_of, is_lazy, language, native, open_frame
 
@@ -77,7 +77,7 @@ def test_every_engine_sees_sampled_rows_alike(make):
     grouped = truecal.read(frame, label="y", score="p", by="g", **settings)
     assert grouped.tally == expected
     cells = truecal.read(frame, label="y", score="p", limits=Limits(grid=8), **settings).pooled()
-    grid = GridTally.of(expected, 8)
+    grid = Cells.grid(expected, 8)
     for name in ("key", "n", "pos", "low", "high"):
         assert getattr(cells, name).tolist() == getattr(grid, name).tolist(), name
     assert cells.score_sum == pytest.approx(grid.score_sum, rel=1e-14)

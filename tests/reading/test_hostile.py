@@ -241,6 +241,17 @@ def test_lines_of_json_that_parsers_differ_on_are_refused(need, tmp_path, line, 
         truecal.read(tmp_path / "a.jsonl", **COLUMNS)
 
 
+@pytest.mark.parametrize("place", range(0, 40, 3))
+def test_a_name_that_stands_twice_is_found_among_lines_that_are_alike(need, tmp_path, place):
+    """Lines with the names of the one before are passed over quickly."""
+    need("polars")
+    rows = [f'{{"y": {i % 2}, "p": {i / 64}, "city": "a, \\"b\\" {{c}}"}}' for i in range(40)]
+    rows[place] = rows[place].replace("city", "p")
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    with pytest.raises(ValueError, match=f"line {place + 1} names 'p' again"):
+        truecal.read(tmp_path / "a.jsonl", **COLUMNS)
+
+
 def test_names_in_strings_and_below_are_no_names_of_the_line(need, tmp_path):
     need("polars")
     rows = [{"y": i % 2, "p": 0.5, "x": '", "y": 5, "', "z": {"y": 1, "p": 2}, 'q"y': 3, "\\": ","} for i in range(10)]

@@ -1,60 +1,22 @@
 """Small files of plain CSV are read without polars, and as polars reads them."""
 
 import sys
-from collections import Counter
 
 import numpy as np
 import pytest
 from command import run
-from conftest import fewer
 
 import truecal
 from truecal.cli import main
 from truecal.reading import _plain
-from truecal.reading._columns import _read_head
 from truecal.reading._plain import open_plain
 
 pytest.importorskip("polars")
-
-# fields that readers take for numbers, truth values, text, dates or nothing, alone or beside others
-WORDS = [
-    *("0", "1", "7", "-3", "007", "999999999999999999", "99999999999999999999", "1e400", "1e-400"),
-    *("0.5", ".5", "5.", "-.25", "1e-3", "2E4", "1.e2", "+1", "1e+2", "1_0", "0x1", "-", "--1", "1-", "e5", "1.2.3"),
-    *("true", "False", "TRUE", "yes", "inf", "-inf", "nan", "NaN", "infinity", "2026-01-31", "31.01.2026", "12:30"),
-    *("a", "é", "a b", "50%", "0,5", "", "", "NA", "null", "None", "n/a", "#N/A", "N"),
-]
 
 
 def read(path):
     found = truecal.read(path, label="y", score="p", missing="drop")
     return found, found.row_counts, [column.tolist() for column in found.tally.entries]
-
-
-def look(path):
-    """What is known of each column."""
-    head = _read_head(path, None)
-    return head.rows, {name: look_at(column) for name, column in head.columns.items()}
-
-
-def look_at(column):
-    """A column's type, its values, and the places that have none."""
-    values = [] if column.type not in ("integer", "number") else list(map(repr, column.rows().tolist()))
-    return column.type, sorted(map(repr, column.distinct())), list(map(repr, column.present())), values
-
-
-def test_columns_of_any_fields_are_what_polars_takes_them_for(tmp_path, ask_both):
-    rng, kinds = np.random.default_rng(8), Counter()
-    for number in range(fewer(2000, 20)):
-        columns = {name: rng.choice(WORDS, rng.integers(1, 4)) for name in "ab"}
-        rows = [[rng.choice(words) for words in columns.values()] for _ in range(rng.integers(1, 20))]
-        path = tmp_path / f"{number}.csv"
-        path.write_text("\n".join(";".join(row) for row in [columns, *rows]), encoding="utf-8")
-        found, polars = ask_both(look, path)
-        assert found == polars, path.read_text()
-        table = open_plain(path, None)
-        head = None if table is None else table.read_head()
-        kinds.update(() if head is None else (column.type for column in head.columns.values()))
-    assert min(kinds[kind] for kind in ("boolean", "integer", "number", "text")) > 2  # which are compared
 
 
 def test_every_score_has_the_bits_that_polars_gives_it(tmp_path, ask_both):
@@ -131,10 +93,9 @@ def test_segments_and_a_baseline_are_read_as_polars_reads_them(tmp_path, ask_bot
     assert open_plain(path, None) is not None
 
 
-def test_segments_whose_type_changes_are_left_to_polars(tmp_path, ask_both, monkeypatch):
-    monkeypatch.setattr(_plain, "ROWS", 3)  # by which types are judged
+def test_the_type_of_segments_is_that_of_all_rows(tmp_path, ask_both):
     path = tmp_path / "a.csv"
     path.write_text("y,p,a\n" + "0,0.5,1\n" * 5 + "1,0.5,x\n")
-    assert _plain.read_segments([b"1"] * 5 + [b"x"], frozenset()) is None
     plain, polars = ask_both(lambda: truecal.read(path, label="y", score="p", by="a"))
     assert plain == polars
+    assert sorted(plain.parts) == [("1",), ("x",)]

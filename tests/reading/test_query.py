@@ -7,7 +7,7 @@ import pytest
 
 import truecal
 from truecal import Tally
-from truecal.data import GridTally, Reason
+from truecal.data import Cells, Reason
 from truecal.reading import Limits
 
 COLUMNS = {"label": "y", "score": "p"}
@@ -121,7 +121,7 @@ def test_every_engine_makes_the_same_cells(make, columns, rng):
     limits = Limits(grid=6)
     read = truecal.read(frame, **COLUMNS, limits=limits)
     found = read.pooled()
-    expected = GridTally.of(exact, 6)
+    expected = Cells.grid(exact, 6)
     for got, wanted in zip(
         found.columns[:3] + found.columns[4:], expected.columns[:3] + expected.columns[4:], strict=True
     ):
@@ -144,11 +144,11 @@ def test_only_engines_elsewhere_with_many_rows_are_gridded_unasked(make, columns
     frame = make(**columns)
     data = truecal.read(frame, **COLUMNS, limits=Limits(limit=2999)).pooled()
     elsewhere = make.engine in ("duckdb", "pyspark", "dask", "ibis")
-    assert isinstance(data, GridTally) == elsewhere
+    assert isinstance(data, Cells) == elsewhere
     data = truecal.read(frame, **COLUMNS, limits=Limits(limit=3000)).pooled()
-    assert not isinstance(data, GridTally)
+    assert not isinstance(data, Cells)
     data = truecal.read(frame, **COLUMNS, limits=Limits(grid=None, limit=1)).pooled()
-    assert not isinstance(data, GridTally)
+    assert not isinstance(data, Cells)
 
 
 def test_a_grid_that_leaves_every_score_alone_is_exact(make, columns):
@@ -182,7 +182,7 @@ def test_times_are_cut_into_windows(make, columns):
     hours = truecal.read(frame, **COLUMNS, time="time", every="1h").parts
     assert list(hours)[1] == (datetime(2026, 11, 16, 1),)
     gridded = truecal.read(frame, **COLUMNS, time="time", every="1w", limits=Limits(grid=5)).parts
-    assert gridded[(date(2026, 11, 16),)].n.tolist() == GridTally.of(Tally.from_arrays(y, p), 5).n.tolist()
+    assert gridded[(date(2026, 11, 16),)].n.tolist() == Cells.grid(Tally.from_arrays(y, p), 5).n.tolist()
     with pytest.raises(TypeError, match="`month` must hold dates or times to be cut into periods of '1d'"):
         truecal.read(frame, **COLUMNS, time="month")
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import truecal
 from truecal import BoundedIsotonic, Metric, Quantile, Relative, Result, Tally, Uniform
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.metrics import Edges, Gap, MidP, local_error
 
 
@@ -69,7 +69,7 @@ def test_tce_is_the_share_of_rejected_rows(result):
 
 def test_windows_are_described(result, data):
     """The first metric's bins are windows; their counts are those of Local TCE to a row, their p-values exact."""
-    bins, cells = result.bins, CellSums.from_arrays(*data)
+    bins, cells = result.bins, Cells.from_arrays(*data)
     assert bins is result.tables["ltce"]
     found = local_error(cells)
     assert len(bins) == found.windows

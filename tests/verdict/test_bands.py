@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.metrics import PoissonBinomial, Relative, find_odds_ratios
 from truecal.verdict import find_score_bands
 
@@ -11,7 +11,7 @@ from truecal.verdict import find_score_bands
 def cells(rng, rows=5000, factor=1.0, above=0.0):
     p = rng.beta(0.5, 5, size=rows)
     truth = np.where(p > above, np.minimum(factor * p, 1), p)
-    return CellSums.from_arrays(rng.random(rows) < truth, p)
+    return Cells.from_arrays(rng.random(rows) < truth, p)
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.7])
@@ -56,7 +56,7 @@ def test_labels_cut_ranges_only_where_a_window_is_proven_at_a_fifth_of_the_signi
     p = np.arange(1, 11) / 20
     for positives, low in ((132, 0.05), (133, 0.1)):
         y = np.concatenate([np.arange(1000) < k for k in (50, positives, *np.round(1000 * p[2:]))])
-        found = find_score_bands(CellSums.from_arrays(y, np.repeat(p, 1000)))
+        found = find_score_bands(Cells.from_arrays(y, np.repeat(p, 1000)))
         assert next(each for each in found if each.high >= 0.1).low == low
 
 
@@ -70,7 +70,7 @@ def test_intervals_and_directions_agree(rng):
 def test_little_evidence_is_not_cut(rng):
     """Sixty rows of about 0.09: the sum of p (1 - p) is below 10, so no two parts of 5 can be cut."""
     assert len(find_score_bands(cells(rng, 60))) == 1
-    assert len(find_score_bands(CellSums.from_arrays([0, 1], [0.0, 1.0]))) == 1
+    assert len(find_score_bands(Cells.from_arrays([0, 1], [0.0, 1.0]))) == 1
 
 
 def test_a_tolerance_excuses_what_lies_within(rng):

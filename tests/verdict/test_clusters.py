@@ -7,14 +7,14 @@ import pytest
 from clustered_rows import simulate
 
 import truecal
-from truecal.data import CellSums, Tally
+from truecal.data import Cells, Tally
 from truecal.verdict import judge
 
 
 def test_rows_in_clusters_of_their_own_give_exactly_the_verdict_without():
     rng = np.random.default_rng(0)
     y, p, _ = simulate(rng, 4000, 1, 0.0)
-    alone, plain = judge(CellSums.from_arrays(y, p, cluster=np.arange(4000))), judge(CellSums.from_arrays(y, p))
+    alone, plain = judge(Cells.from_arrays(y, p, cluster=np.arange(4000))), judge(Cells.from_arrays(y, p))
     assert (alone.clusters, alone.design_effect) == (4000, 1.0)
     for name in plain.__dataclass_fields__:
         if name != "clusters":
@@ -24,17 +24,17 @@ def test_rows_in_clusters_of_their_own_give_exactly_the_verdict_without():
 def test_row_order_and_batches_do_not_change_the_verdict():
     rng = np.random.default_rng(1)
     y, p, ids = simulate(rng, 200, 20, 1.0)
-    whole = judge(CellSums.from_arrays(y, p, cluster=ids))
+    whole = judge(Cells.from_arrays(y, p, cluster=ids))
     order = rng.permutation(len(p))
-    assert judge(CellSums.from_arrays(y[order], p[order], cluster=ids[order])) == whole
+    assert judge(Cells.from_arrays(y[order], p[order], cluster=ids[order])) == whole
     halves = [Tally.from_arrays(y[part], p[part], cluster=ids[part]) for part in np.array_split(order, 3)]
-    assert judge(CellSums.of(sum(halves))) == whole
+    assert judge(Cells.of(sum(halves))) == whole
 
 
 def test_a_verdict_does_not_depend_on_how_clusters_are_named():
     rng = np.random.default_rng(2)
     y, p, ids = simulate(rng, 200, 20, 1.0)
-    first, second = (judge(CellSums.from_arrays(y, p, cluster=c)) for c in (ids, np.array([f"c{i}" for i in ids])))
+    first, second = (judge(Cells.from_arrays(y, p, cluster=c)) for c in (ids, np.array([f"c{i}" for i in ids])))
     # sums are in the order of the hashes, and the two equations of the fit are nearly one
     assert first.p_value == pytest.approx(second.p_value, rel=1e-6)
     assert first.design_effect == pytest.approx(second.design_effect, rel=1e-9)
@@ -58,7 +58,7 @@ def test_right_models_are_called_off_as_often_as_the_level_says(clusters, size, 
         rate = rng.beta(weight * said, weight * (1 - said))
         ids = np.repeat(np.arange(clusters), size)
         y, p = rng.random(len(ids)) < rate[ids], said[ids]
-        verdicts.append((judge(CellSums.from_arrays(y, p, cluster=ids)), judge(CellSums.from_arrays(y, p))))
+        verdicts.append((judge(Cells.from_arrays(y, p, cluster=ids)), judge(Cells.from_arrays(y, p))))
     assert sum(with_clusters.status == "miscalibrated" for with_clusters, _ in verdicts) < 9
     assert sum(without.status == "miscalibrated" for _, without in verdicts) > 30
     # the level of Local TCE; single values vary by about 5 points, their mean by 0.7
@@ -69,7 +69,7 @@ def test_an_error_of_all_odds_is_found_and_is_no_correlation():
     rng = np.random.default_rng(4)
     y, p, ids = simulate(rng, 500, 20, 0.6, 0.3)
     off = p / (p + 1.6 * (1 - p))  # odds over 1.6
-    right, wrong = (judge(CellSums.from_arrays(y, said, cluster=ids)) for said in (p, off))
+    right, wrong = (judge(Cells.from_arrays(y, said, cluster=ids)) for said in (p, off))
     assert wrong.status == "miscalibrated"
     assert wrong.interval[0] > 1
     assert wrong.design_effect == pytest.approx(right.design_effect, rel=0.15)
@@ -78,7 +78,7 @@ def test_an_error_of_all_odds_is_found_and_is_no_correlation():
 def test_intervals_and_what_would_be_found_widen_with_the_design_effect():
     rng = np.random.default_rng(5)
     y, p, ids = simulate(rng, 500, 20, 1.0, 0.3)
-    found, plain = judge(CellSums.from_arrays(y, p, cluster=ids)), judge(CellSums.from_arrays(y, p))
+    found, plain = judge(Cells.from_arrays(y, p, cluster=ids)), judge(Cells.from_arrays(y, p))
     widths = [math.log(verdict.interval[1] / verdict.interval[0]) for verdict in (found, plain)]
     # normal limits; the degrees of freedom are many
     assert widths[0] / widths[1] == pytest.approx(math.sqrt(found.design_effect), rel=0.03)
@@ -89,7 +89,7 @@ def test_intervals_and_what_would_be_found_widen_with_the_design_effect():
 def test_tests_that_take_rows_as_independent_are_left_out():
     rng = np.random.default_rng(6)
     y, p, ids = simulate(rng, 500, 20, 1.0, 0.3)
-    assert set(judge(CellSums.from_arrays(y, p, cluster=ids)).tests) == {
+    assert set(judge(Cells.from_arrays(y, p, cluster=ids)).tests) == {
         "total",
         "scan_information",
         "scan_rows",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truecal.data import CellGroups, CellSums, Sampling
+from truecal.data import CellGroups, Cells, Sampling
 from truecal.metrics import Relative
 from truecal.verdict import COMPONENTS, GroupData, judge
 from truecal.words._verdict import TITLES
@@ -39,7 +39,7 @@ def groups_of(rng, sizes, **options):
         cluster = np.arange(rows) // 3 if options.get("clusters") else None
         sampling = options.get("sampling", Sampling())
         y = rng.random(rows) < sampling.to_sampled(p)
-        groups.append(CellSums.from_arrays(y, p, sampling=sampling, cluster=cluster))
+        groups.append(Cells.from_arrays(y, p, sampling=sampling, cluster=cluster))
     return CellGroups.of(groups)
 
 
@@ -62,7 +62,7 @@ def test_p_values_are_in_the_order_of_the_list(rng):
     order = [test.name for test in COMPONENTS]
     for options in ({}, {"tolerance": Relative(0.1)}):
         p = rng.beta(1, 9, 2000)
-        cells = CellSums.from_arrays(rng.random(2000) < p, p, sampling=Sampling(label_noise=(0.01, 0.1)))
+        cells = Cells.from_arrays(rng.random(2000) < p, p, sampling=Sampling(label_noise=(0.01, 0.1)))
         names = [*judge(cells, **options).tests]
         assert names == [name for name in order if name in names]
         assert len(names) == (2 if options else 7)

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 
 import truecal
 from truecal import _kernel
-from truecal.data import CellSums
+from truecal.data import Cells
 from truecal.verdict import combine, critical_counts, judge, required_rows
 
 
@@ -36,12 +36,12 @@ def normal_power(p, rows, factor, significance, *, fifth=False):
 @pytest.mark.parametrize("significance", [0.05, 0.01])
 def test_enough_rows_find_a_factor_up_and_down(rate, significance):
     """With one prediction nothing is added: the plan's rows of the harder direction, rounded up to two digits."""
-    cells = CellSums.from_arrays(np.zeros(100, dtype=bool), np.full(100, rate))
+    cells = Cells.from_arrays(np.zeros(100, dtype=bool), np.full(100, rate))
     found = required_rows(cells, 1.5, significance)
     hardest = max(truecal.plan(rate, factor=factor, significance=significance).rows for factor in (1.5, 1 / 1.5))
     assert 1 <= found / hardest <= 1.1
     assert len(str(found).rstrip("0")) <= 2
-    certain = CellSums.from_arrays(np.zeros(100, dtype=bool), np.zeros(100))
+    certain = Cells.from_arrays(np.zeros(100, dtype=bool), np.zeros(100))
     assert required_rows(certain, 1.5, significance) is None
 
 
@@ -109,7 +109,7 @@ def test_the_planned_rows_find_the_error_as_often_as_asked(name, factor):
     for _ in range(400):
         p = WORLDS[name](rng, rows)
         y = rng.random(rows) < odds_times(p, factor)
-        found += combine(judge(CellSums.from_arrays(y, p)).tests) <= 0.05
+        found += combine(judge(Cells.from_arrays(y, p)).tests) <= 0.05
     assert 0.75 <= found / 400 <= 0.92
 
 
@@ -191,7 +191,7 @@ def test_rates_of_the_first_and_the_last_count_have_closed_forms():
 
 def test_a_tolerance_up_to_the_end_has_a_verdict():
     """0.5 from just above 0.5 reaches 1, and 0 but for a rounding error."""
-    cells = CellSums.from_arrays(np.arange(100) % 2 == 0, np.full(100, 0.5000000000000001))
+    cells = Cells.from_arrays(np.arange(100) % 2 == 0, np.full(100, 0.5000000000000001))
     assert judge(cells, tolerance=0.5).status == "inconclusive"
 
 

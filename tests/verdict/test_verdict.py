@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2, norm, pearson3
 
 from truecal import Tally, _kernel
-from truecal.data import CellSums, Sampling
+from truecal.data import Cells, Sampling
 from truecal.metrics import METRICS, Absolute, Relative
 from truecal.verdict import combine, combine_cauchy, judge, judge_all
 from truecal.words import format_p_value
@@ -24,7 +24,7 @@ def shifted(p, factor):
 
 
 def verdict_of(y, p, **options):
-    return judge(CellSums.from_arrays(y, p), **options)
+    return judge(Cells.from_arrays(y, p), **options)
 
 
 @pytest.fixture
@@ -96,13 +96,13 @@ def test_positives_beyond_all_odds_move_the_ratio_with_its_interval():
     rng = np.random.default_rng(0)
     p = rng.beta(1, 9, size=2000)
     y = rng.random(2000) < p
-    without = judge(CellSums.from_arrays(y, p))
-    found = judge(CellSums.from_arrays(np.append(y, np.ones(30)), np.append(p, np.zeros(30))))
+    without = judge(Cells.from_arrays(y, p))
+    found = judge(Cells.from_arrays(np.append(y, np.ones(30)), np.append(p, np.zeros(30))))
     assert found.contradicted == 30
     assert found.ratio == pytest.approx(without.ratio + 30 / without.expected)  # 30 of none that were predicted
     assert np.subtract(found.interval, without.interval) == pytest.approx(30 / without.expected)
     assert found.interval[0] < found.ratio < found.interval[1]
-    less = judge(CellSums.from_arrays(np.append(y, np.zeros(30)), np.append(p, np.ones(30))))
+    less = judge(Cells.from_arrays(np.append(y, np.zeros(30)), np.append(p, np.ones(30))))
     assert less.interval[0] < less.ratio < less.interval[1]
 
 
@@ -112,23 +112,23 @@ def test_nothing_is_drawn_at_random(rng):
     order = rng.permutation(3000)
     found = verdict_of(y, p)
     assert verdict_of(y[order], p[order]) == found
-    assert judge(CellSums.of(Tally.from_arrays(y, p))) == found
+    assert judge(Cells.of(Tally.from_arrays(y, p))) == found
 
 
 def test_flipped_classes_are_judged_alike(rng):
     """(1 - p, 1 - y) is the same model. Parts end where their share is reached, from below, so scans differ a little."""
     p = rng.beta(0.5, 5, 2000)
     y = rng.random(2000) < p
-    one, other = judge(CellSums.from_arrays(y, p)).tests, judge(CellSums.from_arrays(~y, 1 - p)).tests
+    one, other = judge(Cells.from_arrays(y, p)).tests, judge(Cells.from_arrays(~y, 1 - p)).tests
     for name in ("total", "cox", "cumulative"):
         assert other[name] == pytest.approx(one[name], rel=1e-6)
 
 
 def test_limits_are_left_out_where_evidence_is_small():
     p = np.full(100, 0.04)  # V = 3.84
-    assert set(judge(CellSums.from_arrays(np.arange(100) < 4, p)).tests) == EXACT
+    assert set(judge(Cells.from_arrays(np.arange(100) < 4, p)).tests) == EXACT
     p = np.full(200, 0.04)
-    assert set(judge(CellSums.from_arrays(np.arange(200) < 8, p)).tests) == EXACT | ASYMPTOTIC
+    assert set(judge(Cells.from_arrays(np.arange(200) < 8, p)).tests) == EXACT | ASYMPTOTIC
 
 
 def test_flipped_labels_are_weighted_by_what_they_tell_of_the_odds(rng):
@@ -144,7 +144,7 @@ def test_flipped_labels_are_weighted_by_what_they_tell_of_the_odds(rng):
         skewness = np.sum(w**3 * q * (1 - q) * (1 - 2 * q)) / variance**1.5
         skewness = skewness if abs(skewness) >= 0.02 else 0.0
         expected = 2 * min(pearson3.sf(z, skewness), pearson3.cdf(z, skewness))
-        found = judge(CellSums.from_arrays(y, p, sampling=Sampling(label_noise=label_noise))).tests
+        found = judge(Cells.from_arrays(y, p, sampling=Sampling(label_noise=label_noise))).tests
         assert found["odds_ratio"] == pytest.approx(expected, rel=2e-3)  # rows of a cell count as equal
 
 
@@ -152,7 +152,7 @@ def test_flipped_labels_that_tell_too_little_are_counted_only():
     """Of 58 labelled positive 49 are flips: the information is 500 (0.8 p (1 - p))^2 / (0.116 0.884) = 1.2."""
     p = np.full(500, 0.02)
     sampling = Sampling(label_noise=(0.1, 0.1))
-    assert set(judge(CellSums.from_arrays(np.arange(500) < 58, p, sampling=sampling)).tests) == EXACT | ASYMPTOTIC
+    assert set(judge(Cells.from_arrays(np.arange(500) < 58, p, sampling=sampling)).tests) == EXACT | ASYMPTOTIC
 
 
 def test_total_is_exact(rng):
@@ -164,7 +164,7 @@ def test_total_is_exact(rng):
         depth = np.array([min(mass[:j].sum(), mass[j + 1 :].sum()) + mass[j] / 2 for j in range(41)])
         beside = np.isclose(depth, depth[k], rtol=1e-9)
         expected = mass[(depth < depth[k]) & ~beside].sum() + mass[beside].sum() / 2
-        assert judge(CellSums.from_arrays(y, p)).tests["total"] == pytest.approx(expected, rel=1e-4)
+        assert judge(Cells.from_arrays(y, p)).tests["total"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_cumulative_test_is_ecce_r(rng):
@@ -174,7 +174,7 @@ def test_cumulative_test_is_ecce_r(rng):
     x = METRICS["ecce"](Tally.from_arrays(y, p)) * 500 / math.sqrt(np.sum(p * (1 - p)))
     k = np.arange(1, 50)
     expected = 4 * np.sum((-1.0) ** (k - 1) * k * 2 * norm.sf(k * x))
-    assert judge(CellSums.from_arrays(y, p)).tests["cumulative"] == pytest.approx(expected, rel=1e-9)
+    assert judge(Cells.from_arrays(y, p)).tests["cumulative"] == pytest.approx(expected, rel=1e-9)
 
 
 def test_cox_test_is_the_likelihood_ratio(rng):
@@ -189,11 +189,11 @@ def test_cox_test_is_the_likelihood_ratio(rng):
             return np.sum(np.logaddexp(0, eta) - y * eta)
 
         expected = chi2.sf(2 * (loss([0, 1]) - minimize(loss, [0, 1], tol=1e-12).fun), 2)
-        assert judge(CellSums.from_arrays(y, p)).tests["cox"] == pytest.approx(expected, rel=1e-6)
+        assert judge(Cells.from_arrays(y, p)).tests["cox"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_cox_test_of_one_score_has_one_degree_of_freedom():
-    found = judge(CellSums.from_arrays(np.arange(100) < 60, np.full(100, 0.5))).tests
+    found = judge(Cells.from_arrays(np.arange(100) < 60, np.full(100, 0.5))).tests
     gain = 60 * math.log(0.6 / 0.5) + 40 * math.log(0.4 / 0.5)
     assert found["cox"] == pytest.approx(2 * norm.sf(math.sqrt(2 * gain)), rel=1e-9)
 
@@ -201,7 +201,7 @@ def test_cox_test_of_one_score_has_one_degree_of_freedom():
 def test_cox_test_of_separable_labels_ends():
     """The likelihood of the best fit is 1 then."""
     p = np.repeat([0.4, 0.45, 0.55, 0.6], 10)
-    found = judge(CellSums.from_arrays(p > 0.5, p)).tests
+    found = judge(Cells.from_arrays(p > 0.5, p)).tests
     assert found["cox"] == pytest.approx(math.exp(np.sum(np.log(np.maximum(p, 1 - p)))), rel=1e-6)
 
 
@@ -209,7 +209,7 @@ def test_rare_positives_far_out_are_no_evidence_of_a_slope():
     """Of 67 rows at 0.001 one is positive in 6 of 100 data sets; by a score test of the slope it would be in 1 of 3000."""
     p = np.repeat([0.001, 0.3], [67, 60])
     y = np.concatenate([np.arange(67) < 1, np.arange(60) < 18])
-    assert judge(CellSums.from_arrays(y, p)).tests["cox"] > 0.05
+    assert judge(Cells.from_arrays(y, p)).tests["cox"] > 0.05
 
 
 def cut(groups, smallest, pairs):
@@ -258,7 +258,7 @@ def test_spread_test_is_of_squares_with_their_first_three_cumulants(rng):
             mean, variance, third = cumulants
             tails.append(pearson3.sf(total, third / variance**1.5, mean, math.sqrt(variance)))
         expected = combine_cauchy(np.array(tails))
-        assert judge(CellSums.from_arrays(y, p)).tests["spread"] == pytest.approx(expected, rel=1e-9)
+        assert judge(Cells.from_arrays(y, p)).tests["spread"] == pytest.approx(expected, rel=1e-9)
 
 
 def cut_by_hand(weight, smallest):
@@ -289,7 +289,7 @@ def test_many_groups_are_judged_as_each_alone(rng, tolerance):
     groups = []
     for rows in (1, 5, 40, 300, 3000):
         for p in (rng.beta(0.5, 5, rows), np.round(rng.random(rows), 1), rng.choice([0.0, 0.3, 1.0], rows)):
-            groups += [CellSums.from_arrays(rng.random(rows) < truth, p) for truth in (p, shifted(p, 2.0))]
+            groups += [Cells.from_arrays(rng.random(rows) < truth, p) for truth in (p, shifted(p, 2.0))]
     # NaN is not equal to itself; many groups are not divided into ranges
     alone = [repr(replace(judge(cells, 0.01, tolerance), bands=())) for cells in groups]
     assert [repr(found) for found in judge_all(groups, 0.01, tolerance)] == alone
@@ -298,9 +298,9 @@ def test_many_groups_are_judged_as_each_alone(rng, tolerance):
 
 def test_batches_change_nothing(rng, monkeypatch):
     p = rng.beta(0.5, 5, (20, 300))
-    groups = [CellSums.from_arrays(rng.random(300) < row, row) for row in p]
+    groups = [Cells.from_arrays(rng.random(300) < row, row) for row in p]
     found = judge_all(groups)
-    monkeypatch.setattr("truecal.data._cell_sums.CELLS_AT_ONCE", 700)
+    monkeypatch.setattr("truecal.data._cell_groups.CELLS_AT_ONCE", 700)
     assert judge_all(groups) == found
     assert judge_all([]) == []
 
@@ -370,7 +370,7 @@ def test_right_models_are_seldom_off(name):
     off = 0
     for _ in range(150):
         p = draw()
-        off += combine(judge(CellSums.from_arrays(rng.random(600) < p, p)).tests) <= 0.05
+        off += combine(judge(Cells.from_arrays(rng.random(600) < p, p)).tests) <= 0.05
     assert off / 150 <= 0.05 + 3 * 0.018
 
 
@@ -378,7 +378,7 @@ def test_fine_blocks_are_found(rng):
     """Blocks of N^(2/3) / 16 rows, 1.4 and 0.6 times the predictions in turn: no window stands out, all together do."""
     p = np.sort(rng.beta(0.5, 5, 20_000))
     factor = np.where((np.arange(20_000) // (20_000 ** (2 / 3) / 16)).astype(int) % 2, 0.6, 1.4)
-    found = judge(CellSums.from_arrays(rng.random(20_000) < np.minimum(p * factor, 1), p)).tests
+    found = judge(Cells.from_arrays(rng.random(20_000) < np.minimum(p * factor, 1), p)).tests
     assert found["spread"] < 1e-4
     assert found["total"] > 1e-4
 
@@ -386,17 +386,17 @@ def test_fine_blocks_are_found(rng):
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
         verdict_of([0, 1], [0.2, 0.3], significance=0)
-    empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
+    empty = Cells.of(Tally([], [], []))
     with pytest.raises(ValueError, match="at least one row"):
         judge(empty)
 
 
 def test_less_than_one_prediction_of_few_is_no_share():
     """One row of p = 0.3 that is positive is rejected with the share 0.025 / 0.3, which the value has."""
-    one = judge(CellSums.from_arrays([1], [0.3]))
+    one = judge(Cells.from_arrays([1], [0.3]))
     assert (one.local.value, one.few) == (pytest.approx(100 * 0.025 / 0.3), True)
-    assert not judge(CellSums.from_arrays([1] * 10, [0.01] * 10)).few
-    assert not judge(CellSums.from_arrays([0, 1] * 10, [0.5] * 20)).few
+    assert not judge(Cells.from_arrays([1] * 10, [0.01] * 10)).few
+    assert not judge(Cells.from_arrays([0, 1] * 10, [0.5] * 20)).few
 
 
 def test_a_total_that_is_off_alone_is_told():
@@ -404,7 +404,7 @@ def test_a_total_that_is_off_alone_is_told():
     both, so the sentence speaks of both. And a factor above 1.5 is never written as 1.5."""
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 5, 1000)
-    found = judge(CellSums.from_arrays(rng.random(1000) < p, p))
+    found = judge(Cells.from_arrays(rng.random(1000) < p, p))
     assert (found.status, found.interval[1] < 1) == ("inconclusive", True)
     assert found.tests["total"] < 0.05 < found.p_value
     assert found.summary == (
@@ -420,7 +420,7 @@ def test_words_and_numbers_agree_beside_the_borders():
     assert [format_p_value(p) for p in (0.05, 0.0504, 0.01004, 0.049, 0.06)] == [
         *("p = 0.05", "p = 0.0504", "p = 0.01004", "p = 0.049", "p = 0.06"),
     ]
-    found = judge(CellSums.from_arrays(np.arange(40_000) < 3870, np.full(40_000, 0.1)))
+    found = judge(Cells.from_arrays(np.arange(40_000) < 3870, np.full(40_000, 0.1)))
     assert 0.995 < found.interval[1] < 1
     assert found.status == "miscalibrated"
     assert "O/E 0.968 (95% CI 0.939\u20130.997)" in found.summary

@@ -23,7 +23,7 @@ from command import run, write_csv
 
 import truecal
 from truecal import demo
-from truecal.data import GridTally, LabelDelay, Sampling
+from truecal.data import Cells, LabelDelay, Sampling
 from truecal.metrics import Direction
 from truecal.plot import make_svg
 from truecal.plot._kinds import make_picture
@@ -1295,7 +1295,7 @@ def prompt(page):
     found = {
         "Tally.from_arrays(...)": tally,
         "Tally([], [], [])": truecal.Tally([], [], []),
-        "GridTally.of(...)": GridTally.of(tally, 6),
+        "Cells.grid(...)": Cells.grid(tally, 6),
         "read(...)": read(),
         "read(..., by=..., cluster=...)": read(by="country", cluster="customer"),
         "read(..., limits=...)": read(limits=truecal.reading.Limits(grid=6)),

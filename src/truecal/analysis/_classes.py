@@ -27,7 +27,7 @@ from truecal.analysis._evaluate import (
     refuse_grouped,
 )
 from truecal.analysis._inputs import choose_test, is_unrestricted
-from truecal.data import CellSums, Classes, ClassObservations, GridTally, Part, Tally, as_matrix
+from truecal.data import Cells, Classes, ClassObservations, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
 from truecal.verdict import Verdict, judge_all
 
@@ -76,7 +76,7 @@ def evaluate_classes(
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
         observed = list(y_true.classes.values())
 
-        def take_cells(first: int, last: int, pooled: bool) -> list[CellSums]:
+        def take_cells(first: int, last: int, pooled: bool) -> list[Cells]:
             chosen = observed[first:last]
             return [_choose_cells(observations.pooled().simplify(), options, pooled) for observations in chosen]
 
@@ -92,9 +92,9 @@ def evaluate_classes(
 
     plain = sample_weight is None and cluster is None and is_unrestricted(options)
 
-    def count_cells(first: int, last: int, pooled: bool) -> list[CellSums]:
+    def count_cells(first: int, last: int, pooled: bool) -> list[Cells]:
         if pooled and plain:
-            return CellSums.of_classes(classes, first, last)
+            return Cells.of_classes(classes, first, last)
         columns = classes.columns(first, last)
         return [_count_cells(*column, sample_weight, cluster, options, pooled) for column in columns]
 
@@ -105,7 +105,7 @@ def evaluate_classes(
 
 
 def _judge_classes(
-    count_cells: Callable[[int, int, bool], list[CellSums]], classes: int, options: EvaluateOptions
+    count_cells: Callable[[int, int, bool], list[Cells]], classes: int, options: EvaluateOptions
 ) -> list[Verdict]:
     """Return the verdict on each class against the rest; `count_cells` counts the cells of a range of classes."""
     test, many = choose_test(options), classes >= MANY_CLASSES
@@ -118,16 +118,13 @@ def _judge_classes(
 
 def _count_cells(
     label: Any, score: Any, sample_weight: Any, cluster: Any, options: EvaluateOptions, pooled: bool
-) -> CellSums:
+) -> Cells:
     """Return the cells of a class' rows in scope."""
     if is_unrestricted(options):
-        return CellSums.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
+        return Cells.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
     return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options, pooled)
 
 
-def _choose_cells(part: Part, options: EvaluateOptions, pooled: bool) -> CellSums:
+def _choose_cells(part: Part, options: EvaluateOptions, pooled: bool) -> Cells:
     """Return the cells of rows in scope that are grouped by score already."""
-    threshold, top = options["threshold"], options["top"]
-    if isinstance(part, GridTally):
-        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, threshold, top)[0])), pooled)
-    return CellSums.of(choose_region(part, threshold, top)[0], pooled)
+    return Cells.of(choose_region(part, options["threshold"], options["top"])[0], pooled)

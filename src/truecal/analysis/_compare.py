@@ -10,7 +10,7 @@ from truecal._options import OPTIONS, CompareArraysOptions, CompareOptions, Metr
 from truecal.analysis._evaluate import refuse_grouped
 from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
-    CellSums,
+    Cells,
     Note,
     NoteCode,
     Observations,
@@ -98,7 +98,7 @@ def _find_statuses(
     test = choose_test(options)
     observations = (tally for tally, _ in pairs.models())
     judged = observations if region is None else map(region, observations)
-    return tuple(judge(CellSums.of(tally), test.significance, test.tolerance).status for tally in judged)
+    return tuple(judge(Cells.of(tally), test.significance, test.tolerance).status for tally in judged)
 
 
 def _choose_region(threshold: float | None, top: int | float | None) -> Callable[[Tally], Tally] | None:

@@ -23,7 +23,7 @@ from truecal.analysis._groups import (
 )
 from truecal.data import (
     Bools,
-    CellSums,
+    Cells,
     Floats,
     Observations,
     Part,
@@ -103,7 +103,7 @@ def drift(
         adjust=options["adjust"],
         significance=options["significance"],
         outcome=data.outcome,
-        notes=(*data.notes, *note_out_of_scope(every_period, periods, "period")),
+        notes=(*grouped.notes, *note_out_of_scope(every_period, periods, "period")),
     )
 
 
@@ -156,8 +156,8 @@ def _compare_periods(
         return columns
     rest = merge_parts([parts[i] for i in later])
     before, after = judge_groups([others, rest], options, significance)
-    start, end = (Odds.of(CellSums.of(part)) for part in (others, rest))
-    odds = {i: Odds.of(CellSums.of(parts[i])) for i in np.flatnonzero(complete).tolist()}
+    start, end = (Odds.of(Cells.of(part)) for part in (others, rest))
+    odds = {i: Odds.of(Cells.of(parts[i])) for i in np.flatnonzero(complete).tolist()}
     shares, rest_p = 2 if adjust and len(later) > 1 else 1, dict[str, float]()
     for name, compare in (("change", compare_odds), ("base_rate", compare_rates)):
         columns[f"{name}_p"][later] = alone = np.array([compare(odds[i], start) for i in later.tolist()])
@@ -186,7 +186,7 @@ def _find_change_point(
     keys, parts = list(periods), list(periods.values())
     earlier = [] if others is None else [others]
     ordered = [*earlier, *(parts[i] for i in odds)]
-    split = find_split([*(Odds.of(CellSums.of(part)) for part in earlier), *odds.values()])
+    split = find_split([*(Odds.of(Cells.of(part)) for part in earlier), *odds.values()])
     ratios = []
     for side in (ordered[:split], ordered[split:]):
         populations = [part.tally.unweighted.population for part in side]

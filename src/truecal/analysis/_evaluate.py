@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
-from truecal import __version__, _kernel, inference
+from truecal import __version__, inference
 from truecal._errors import option
 from truecal._options import (
     ArrayOptions,
@@ -25,15 +25,15 @@ from truecal._options import (
 from truecal.analysis._inputs import check_region, choose_test, raise_for_data
 from truecal.data import (
     MOST_BITS,
-    CellSums,
+    Cells,
     Classes,
     ClassObservations,
-    GridTally,
     Multiclass,
     Note,
     NoteCode,
     Observations,
     Outcome,
+    Part,
     Reason,
     RowCounts,
     Sampling,
@@ -77,9 +77,10 @@ if TYPE_CHECKING:
     from truecal.results import ClassResults
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
-Observed = Observations | Tally | GridTally | SortedRows
+Observed = Observations | Part
+P = TypeVar("P", bound=Part)
 Key = tuple[Binning, RejectionTest]  # of a table: its bins and their test
-GROUPED = (Observations, Tally, GridTally, SortedRows)
+GROUPED = (Observations, Tally, Cells, SortedRows)
 NO_OPTIONS: EvaluateOptions = {}
 MOST_SCORES = 50_000_000  # for which labels are drawn; more would take over 2 GB, and a second for each draw
 BAND_DRAWS = 400  # null curves of the isotonic band, at most: each is an isotonic fit
@@ -265,7 +266,7 @@ def refuse_classes(sampling: Sampling) -> None:
 def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOptions) -> Result:
     """Evaluate data that are grouped by score; observations keep their row counts and notes."""
     whole = (data.pooled() if isinstance(data, Observations) else data).simplify()
-    if isinstance(whole, GridTally):
+    if isinstance(whole, Cells):
         result = _evaluate_cells(whole, metrics, options)
     else:
         result = _evaluate_sorted(whole, metrics, options)
@@ -285,9 +286,7 @@ def name_outcome(result: Result, outcome: Outcome) -> Result:
     return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
-def _evaluate_sorted(
-    data: Sorted, metrics: Metrics, options: EvaluateOptions, judged: GridTally | None = None
-) -> Result:
+def _evaluate_sorted(data: Sorted, metrics: Metrics, options: EvaluateOptions, judged: Cells | None = None) -> Result:
     """Evaluate rows sorted by score, or the means of cells; then `judged` are the cells in scope."""
     read = data.n_rows
     data, region = choose_region(data, options["threshold"], options["top"])
@@ -352,23 +351,24 @@ def _tabulate(bins: Bins, keys: Iterable[Key], adjust: Adjustment) -> dict[Key, 
     return tables
 
 
-def _choose_verdict_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
+def _choose_verdict_cells(data: Sorted, bins: Bins, judged: Cells | None) -> Cells:
     """Return the cells that the verdict is about: those of the score windows if a metric has made them already."""
     windows = bins.get(Windows())
     if judged is None and windows is not None:
-        cells: CellSums = windows.partition.cells
+        cells: Cells = windows.partition.cells
         return cells
-    return CellSums.of(data if judged is None else judged)
+    return Cells.of(data if judged is None else judged)
 
 
-def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, Region | None]:
+def choose_region(data: P, threshold: float | None, top: int | float | None) -> tuple[P, Region | None]:
     """Return the predictions that are evaluated, and which these are; None for all."""
     check_region(threshold, top)
+    chosen: Any = data
     if threshold is not None:
-        return data.above(threshold), Region(threshold=float(threshold))
+        chosen = data.above(threshold)
+        return chosen, Region(threshold=float(threshold))
     if top is not None:
-        chosen = data.top(top)
-        total = data.unweighted.population.n_rows if isinstance(data, Tally) else data.n_rows
+        chosen, total = data.top(top), data.unweighted.population.n_rows
         count = int(top) if isinstance(top, (int, np.integer)) else float(top)
         return chosen, Region(top=count, total=float(total))
     return data, None
@@ -395,17 +395,16 @@ def _bootstrap(
 
 def _limit_scores(data: Sorted) -> tuple[Tally, list[Note]]:
     """Return the scores for which labels are drawn, or their cells if they are too many, and a note in that case."""
-    scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
+    scores = data.distinct
     if scores <= MOST_SCORES:
         return data.tally, []
-    cells = GridTally.of(data, max(choose_bits(data.n_rows), FINE_BITS))
+    cells = Cells.grid(data, max(choose_bits(data.n_rows), FINE_BITS))
     return cells.tally, [Note.of(NoteCode.GROUPED_DRAWS, cells=len(cells), bits=cells.bits, scores=scores)]
 
 
-def _evaluate_cells(cells: GridTally, metrics: Metrics, options: EvaluateOptions) -> Result:
+def _evaluate_cells(cells: Cells, metrics: Metrics, options: EvaluateOptions) -> Result:
     """Evaluate observations in cells, with the bounds of test-based metrics."""
-    region, _ = choose_region(cells.tally, options["threshold"], options["top"])
-    judged = cells.tail(len(cells) - len(region))
+    judged, _ = choose_region(cells, options["threshold"], options["top"])
     result = _evaluate_sorted(cells.tally, metrics, options, judged)
     bounds = {}
     for name, metric in result.metrics.items():
@@ -416,14 +415,14 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: EvaluateOptions
     return replace(result, bounds=bounds, notes=(*result.notes, *_note_grid(judged, result)))
 
 
-def _locate_bins(cells: GridTally, table: BinTable) -> Partition:
+def _locate_bins(cells: Cells, table: BinTable) -> Partition:
     """Return the partition of cells into the bins of a table."""
     rows = np.concatenate([[0], np.cumsum(table.n)])
     starts = np.searchsorted(np.concatenate([[0], np.cumsum(cells.n)]), rows)
     return Partition(starts, table.n, table.k, np.append(table.left, 1.0))
 
 
-def _note_grid(cells: GridTally, result: Result) -> list[Note]:
+def _note_grid(cells: Cells, result: Result) -> list[Note]:
     """Return notes on the grid, and on a grid that is too coarse for the bins."""
     notes = [Note.of(NoteCode.GROUPED_SCORES, cells=len(cells), bits=cells.bits)]
     if result.region is not None:

@@ -11,7 +11,7 @@ from truecal._errors import option
 from truecal._options import GroupOptions, TestOptions
 from truecal._progress import Progress
 from truecal.analysis._inputs import check_region, choose_test, raise_for_data
-from truecal.data import GridTally, Note, NoteCode, Observations, Part, RowCounts, Segment, find_threshold_score
+from truecal.data import Cells, Note, NoteCode, Observations, Part, RowCounts, Segment, find_threshold_score
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import (
     METRICS,
@@ -49,11 +49,7 @@ def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, 
     """Return the predictions of each segment or period at or above a threshold, without groups that have none."""
     if threshold is None:
         return dict(parts)
-
-    def find_highest(part: Part) -> float:
-        return (part.tally if isinstance(part, GridTally) else part).highest
-
-    kept = {key: part.at_least(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
+    kept = {key: part.at_least(threshold) for key, part in parts.items() if part.highest >= threshold}
     if not kept:
         lowest = float(next(iter(parts.values())).sampling.to_population(threshold))
         raise ValueError(f"{option('threshold')} must leave some rows; all scores are below {lowest:.6g}.")
@@ -136,7 +132,7 @@ def _measure(part: Part, metric: Measure) -> tuple[float, float, float]:
     tally = part.tally
     bins = bin_once(tally, {"": metric})[metric.binning]
     value, test = metric.on(bins), metric.rejection
-    if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
+    if isinstance(part, Cells) and isinstance(metric, Metric) and test is not None and test.per_prediction:
         low, high = grid_bounds(part, metric, bins.partition)
         return value, min(low, value), max(high, value)
     return value, value, value

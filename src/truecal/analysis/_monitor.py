@@ -22,7 +22,7 @@ from truecal.analysis._groups import keep_above
 from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
     CellGroups,
-    CellSums,
+    Cells,
     Moment,
     Observations,
     Part,
@@ -409,7 +409,7 @@ def _admit(state: MonitorState, rows: PeriodParts, skip_known: bool) -> tuple[Mo
     pending = [one for one in state.pending if one.period not in given]  # the others are given again, with more labels
     for period in new:
         for segment, part in rows[period].items():
-            cells = CellSums.of(part)
+            cells = Cells.of(part)
             # fixed by the first period's predictions: a pivot chosen by later labels would make the bets unfair
             if segment not in pivots:
                 pivots[segment] = find_pivot(cells)

@@ -16,16 +16,14 @@ from truecal._options import KindOptions, MapKind, RecalibrateOptions, WeightedO
 from truecal.analysis._evaluate import evaluate, refuse_grouped
 from truecal.analysis._inputs import raise_for_data
 from truecal.data import (
-    CellSums,
+    Cells,
     Clusters,
     Floats,
     NoteCode,
     Observations,
     Pairs,
-    Part,
     Segment,
     Sorted,
-    SortedRows,
     Tally,
     apply_delay,
     as_sampling,
@@ -97,7 +95,7 @@ def recalibrate(
     legacy = isinstance(random_state, np.random.RandomState)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
     data = _as_observations(y_true, y_prob, options)
-    names, whole = as_tuple(options["by"]), _as_sorted(data.pooled())
+    names, whole = as_tuple(options["by"]), data.pooled().sorted
     for name in names:
         if name not in data.by or name in data.periods:
             raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
@@ -137,11 +135,6 @@ def _as_observations(y_true: Any, y_prob: Any, options: WeightedOptions) -> Obse
     return Observations("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
-def _as_sorted(part: Part) -> Sorted:
-    """Return exact rows unchanged, and cells as a tally of their means."""
-    return part if isinstance(part, SortedRows) else part.tally
-
-
 def _count_contradicting_labels(whole: Sorted) -> int:
     """Count the positives at predictions of 0, and the negatives at predictions of 1."""
     none, all_ = whole.sampling.to_sampled(np.array([0.0, 1.0]))
@@ -152,7 +145,7 @@ def _count_contradicting_labels(whole: Sorted) -> int:
 
 def _take_means(whole: Sorted) -> tuple[float, float] | None:
     """Return the mean predictions of rows and of positives, which identify the rows; None if few are distinct."""
-    cells = CellSums.of(whole)
+    cells = Cells.of(whole)
     if len(cells) < FEWEST_CELLS or not whole.positives:
         return None
     return float(cells.n @ cells.p) / whole.n_rows, float(cells.pos @ cells.p) / whole.positives
@@ -160,7 +153,7 @@ def _take_means(whole: Sorted) -> tuple[float, float] | None:
 
 def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
     """Refuse to validate a map on the rows that it was fitted to."""
-    whole = _as_sorted(data.pooled())
+    whole = data.pooled().sorted
     if recalibration.means is None or (whole.n_rows, whole.positives) != (recalibration.n, recalibration.positives):
         return
     means = _take_means(whole)
@@ -187,7 +180,7 @@ def _fit_with_offsets(
 
 def as_cells(data: Sorted) -> Tally:
     """Return the same rows with one score for each cell of 12 bits, its mean."""
-    cells = CellSums.of(data)
+    cells = Cells.of(data)
     tally = merge(cells.p, cells.n, cells.pos, data.sampling)
     if data.clusters is None:
         return tally
@@ -331,7 +324,7 @@ def validate_on(
     rows = _HeldOut(columns, data.cluster, confidence)
     for segment, part in (data.group_by(columns).parts if columns else {(): data.pooled()}).items():
         offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
-        rows.add(segment, as_cells(_as_sorted(part)), recalibration.map, offset)
+        rows.add(segment, as_cells(part.sorted), recalibration.map, offset)
     return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
 
 
@@ -416,7 +409,7 @@ class _HeldOut:
         segments = sorted(self.segments, key=lambda key: [(value is None, value) for value in key])  # null last
         confidence = 1 - (1 - self.confidence) / len(segments)  # simultaneous (Bonferroni)
         gaps = [self.segments[key][0].compare(self.segments[key][1], "log", confidence) for key in segments]
-        cells = [[CellSums.of(self.segments[key][i].tally()) for key in segments] for i in (0, 1, 2)]
+        cells = [[Cells.of(self.segments[key][i].tally()) for key in segments] for i in (0, 1, 2)]
         verdicts = [judge_all(state, level=SIGNIFICANCE / len(segments)) for state in cells]
         before, after, common = (_adjust_statuses(state) for state in verdicts)
         ratios = [np.array([verdict.ratio for verdict in state]) for state in verdicts]
@@ -459,14 +452,14 @@ def _split_rows(
         (time,) = data.periods
         return list(_split_periods(data, time, by).values()), True
     parts = data.group_by(by).parts if by else {(): data.pooled()}
-    return split({segment: as_cells(_as_sorted(part)) for segment, part in parts.items()}, folds, rng), False
+    return split({segment: as_cells(part.sorted) for segment, part in parts.items()}, folds, rng), False
 
 
 def _split_periods(data: Observations, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
     """Split rows into periods in order, each by the segments of `by`."""
     periods: dict[Any, Fold] = {}
     for key, part in data.group_by((time, *by)).parts.items():
-        periods.setdefault(key[0], {})[key[1:]] = as_cells(_as_sorted(part))
+        periods.setdefault(key[0], {})[key[1:]] = as_cells(part.sorted)
     return periods
 
 

@@ -13,7 +13,7 @@ from truecal._options import SliceOptions, declare, resolve
 from truecal._text import plural
 from truecal.data import (
     CellGroups,
-    CellSums,
+    Cells,
     Conditions,
     Crossed,
     Floats,
@@ -83,7 +83,7 @@ class _Slice:
 
     pair: Pair
     conditions: Conditions
-    cells: CellSums
+    cells: Cells
     factor: OddsRatio
     p_value: float
     loss: float
@@ -123,7 +123,7 @@ def _recalibrate_certain(crossed: Crossed, significance: float) -> tuple[list[tu
         label = crossed.rows.label[inside]
         if np.all(label == score):
             continue
-        cells = CellSums.from_arrays(label, np.full(len(label), float(score)))
+        cells = Cells.from_arrays(label, np.full(len(label), float(score)))
         (count,) = count_positives(CellGroups.of([cells]), np.array([0]), np.array([1]), significance)
         certain = _Slice((-1, -1), (), cells, count.factor, p_value=0.0, loss=np.inf)
         listed.append((f"{crossed.score or 'score'}={score}", certain))
@@ -141,7 +141,7 @@ def _choose_worst(candidates: list[_Slice]) -> _Slice:
 
 def _find_miscalibrated(crossed: Crossed, significance: float, level: float, min_rows: int) -> list[_Slice]:
     """Return the slices that are miscalibrated at a level."""
-    candidates: dict[Conditions, tuple[Pair, CellSums]] = {}
+    candidates: dict[Conditions, tuple[Pair, Cells]] = {}
     for pair in crossed.tables:
         surplus, v = crossed.surplus(pair)
         for a, b in np.argwhere((v > 0) & (surplus**2 >= SEED_DEVIATION**2 * v)).tolist():
@@ -166,8 +166,8 @@ def _find_miscalibrated(crossed: Crossed, significance: float, level: float, min
 
 
 def _keep_significant(
-    candidates: Sequence[tuple[Conditions, Pair, CellSums]], level: float
-) -> list[tuple[Conditions, Pair, CellSums, float]]:
+    candidates: Sequence[tuple[Conditions, Pair, Cells]], level: float
+) -> list[tuple[Conditions, Pair, Cells, float]]:
     """Return the candidates with p-values of at most a level, each with its p-value."""
     p_values: list[float] = []
     for batch in CellGroups.batches([cells for _, _, cells in candidates]):
@@ -211,7 +211,7 @@ def _test_groups(groups: CellGroups) -> Floats:
     return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + at)))
 
 
-def _find_loss(cells: CellSums, factor: OddsRatio) -> float:
+def _find_loss(cells: Cells, factor: OddsRatio) -> float:
     """Return the total log loss that multiplying the odds by an odds ratio would save."""
     f = _bound_factor(factor)
     return float(cells.positives * np.log(f) - np.sum(cells.n * np.log1p(cells.p * (f - 1))))

@@ -7,9 +7,10 @@ _, __getattr__, __dir__ = _open(__name__, __file__)
 # for users; the other names are for other packages of truecal
 __all__ = [
     "RowCounts",
-    "CellSums",
+    "Cells",
+    "PowerSums",
+    "ScoreSums",
     "ClassObservations",
-    "GridTally",
     "Sampling",
     "LabelDelay",
     "Pairs",

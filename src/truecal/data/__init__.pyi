@@ -22,13 +22,14 @@ from truecal.data._arrays import is_masked as is_masked
 from truecal.data._arrays import read_numbers as read_numbers
 from truecal.data._arrays import read_pair as read_pair
 from truecal.data._arrays import refuse_pos_label as refuse_pos_label
-from truecal.data._cell_sums import MOST_CELL_ROWS as MOST_CELL_ROWS
-from truecal.data._cell_sums import CellGroups as CellGroups
-from truecal.data._cell_sums import CellSums as CellSums
-from truecal.data._cell_sums import Part as Part
-from truecal.data._cell_sums import compute_once as compute_once
+from truecal.data._cell_groups import CellGroups as CellGroups
+from truecal.data._cell_groups import Part as Part
+from truecal.data._cells import MOST_CELL_ROWS as MOST_CELL_ROWS
+from truecal.data._cells import Cells as Cells
+from truecal.data._cells import PowerSums as PowerSums
+from truecal.data._cells import ScoreSums as ScoreSums
+from truecal.data._cells import compute_once as compute_once
 from truecal.data._classes import ClassObservations as ClassObservations
-from truecal.data._clusters import CellClusters as CellClusters
 from truecal.data._clusters import Clusters as Clusters
 from truecal.data._clusters import hash_numbers as hash_numbers
 from truecal.data._clusters import hash_values as hash_values
@@ -36,7 +37,6 @@ from truecal.data._clusters import number_values as number_values
 from truecal.data._counting import ROWS_PER_TIE as ROWS_PER_TIE
 from truecal.data._counting import TieCounter as TieCounter
 from truecal.data._grid import MOST_BITS as MOST_BITS
-from truecal.data._grid import GridTally as GridTally
 from truecal.data._grid import bits_for as bits_for
 from truecal.data._grid import cell as cell
 from truecal.data._grid import check_bits as check_bits
@@ -53,7 +53,6 @@ from truecal.data._observations import Observations as Observations
 from truecal.data._observations import Outcome as Outcome
 from truecal.data._observations import Segment as Segment
 from truecal.data._observations import as_grid as as_grid
-from truecal.data._observations import bits_of as bits_of
 from truecal.data._observations import coarsest as coarsest
 from truecal.data._observations import merge_parts as merge_parts
 from truecal.data._observations import with_sampling as with_sampling

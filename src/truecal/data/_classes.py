@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from truecal._text import plural
-from truecal.data._grid import GridTally
 from truecal.data._observations import Observations, coarsest
 
 
@@ -79,7 +78,7 @@ class ClassObservations:
     def by_class(self) -> Observations:
         """Return the classes as segments, named by the column of labels; every row counts once in each."""
         wholes = {(name,): observations.pooled() for name, observations in self.classes.items()}
-        parts = {key: part if isinstance(part, GridTally) else part.tally for key, part in wholes.items()}
+        parts = {key: part.grouped for key, part in wholes.items()}
         bits = coarsest([observations.bits for observations in self.classes.values()])
         label, score, cluster = self.top.label, self.top.score, self.top.cluster
         return Observations(label, score, parts, (label,), bits=bits, cluster=cluster)

@@ -24,14 +24,14 @@ from truecal.data._arrays import AnyArray, Bools, Floats, Ints, is_missing, rais
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Clusters:
-    """The distinct pairs of a cluster and a score of a tally, with the rows and the positives of each.
+    """The distinct pairs of a cluster and a score, or cell, with the rows and the positives of each.
 
     Parameters
     ----------
     cluster : array of int64
-        The hash of each pair's cluster; in increasing order.
+        The hash of each pair's cluster, or its number if groups of rows are concatenated; in increasing order.
     position : array of int64
-        The position of each pair's score, or cell, in the tally; in increasing order within a cluster.
+        The position of each pair's score or cell; in increasing order within a cluster.
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) of each pair.
     memo : dict
@@ -77,6 +77,22 @@ class Clusters:
         """Return the same pairs in a tally of other scores or cells, given their new positions."""
         return Clusters.merge(self.cluster, position[self.position], self.n, self.pos)
 
+    def group(self, cell: Ints) -> Clusters:
+        """Return the same pairs in cells, given the cell of each score; cells increase with scores."""
+        cells = cell[self.position]
+        first = np.flatnonzero(_differs(self.cluster) | _differs(cells))
+        n, pos = (np.add.reduceat(column, first) for column in (self.n, self.pos))
+        return Clusters(self.cluster[first], cells[first], n, pos)
+
+    @staticmethod
+    def lay(groups: Sequence[Clusters], sizes: Sequence[int]) -> Clusters:
+        """Concatenate the pairs of several groups of `sizes` cells; the clusters of each group follow each other."""
+        counts = np.concatenate([np.diff(group.starts) for group in groups])
+        before = np.cumsum([0, *sizes[:-1]]).tolist()
+        position = np.concatenate([group.position + cells for group, cells in zip(groups, before, strict=True)])
+        n, pos = (np.concatenate([getattr(group, name) for group in groups]) for name in ("n", "pos"))
+        return Clusters(np.repeat(np.arange(len(counts)), counts), position, n, pos)
+
     def tail(self, start: int) -> Clusters:
         """Return the pairs of the scores from a position on, which becomes 0."""
         kept = self.position >= start
@@ -85,12 +101,28 @@ class Clusters:
     @property
     def starts(self) -> Ints:
         """The first pair of each cluster, and the number of pairs."""
-        return np.append(np.flatnonzero(_differs(self.cluster)), len(self.cluster))
+        if "starts" not in self.memo:
+            self.memo["starts"] = np.append(np.flatnonzero(_differs(self.cluster)), len(self.cluster))
+        starts: Ints = self.memo["starts"]
+        return starts
+
+    @property
+    def hashes(self) -> Ints:
+        """The hash of each cluster, in increasing order."""
+        return self.cluster[self.starts[:-1]]
 
     @property
     def count(self) -> int:
         """The number of clusters."""
         return len(self.starts) - 1
+
+    def add(self, column: Floats) -> Floats:
+        """Return the sum of a column of pairs over each cluster."""
+        return np.asarray(np.add.reduceat(column, self.starts[:-1]))
+
+    def owners(self, starts: Ints) -> Ints:
+        """Return the group of each cluster, given the first cell of each group."""
+        return np.asarray(np.searchsorted(starts, self.position[self.starts[:-1]], side="right") - 1)
 
     def adds_up(self, n: Ints, pos: Ints) -> bool:
         """Return whether the pairs add up to the rows and positives of the tally's scores."""
@@ -119,49 +151,6 @@ class Clusters:
 
     def __repr__(self) -> str:
         return f"Clusters({plural(self.count, 'cluster')}, {plural(int(self.n.sum()), 'row')})"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CellClusters:
-    """The distinct pairs of a cluster and a cell of `CellSums`, with the rows and the positives of each.
-
-    `starts` has the first pair of each cluster, and the number of pairs; within a cluster cells increase. Clusters of
-    several groups of cells are in the order of the groups. `memo` is as in `Clusters`; `hashes` are those of the
-    clusters, in increasing order, if they are those of one tally.
-    """
-
-    starts: Ints
-    cell: Ints
-    n: Ints
-    pos: Ints
-    memo: dict[str, Any] = field(default_factory=dict)
-    hashes: Ints | None = None
-
-    @classmethod
-    def of(cls, clusters: Clusters, cell: Ints) -> CellClusters:
-        """Collect the pairs of a tally, given the cell of each of its scores."""
-        cells = cell[clusters.position]
-        first = np.flatnonzero(_differs(clusters.cluster) | _differs(cells))
-        starts = np.searchsorted(first, clusters.starts)
-        n, pos = (np.add.reduceat(column, first) for column in (clusters.n, clusters.pos))
-        return cls(starts, cells[first], n, pos, hashes=clusters.cluster[clusters.starts[:-1]])
-
-    @classmethod
-    def lay(cls, groups: Sequence[CellClusters], sizes: Sequence[int]) -> CellClusters:
-        """Concatenate the pairs of several groups of `sizes` cells."""
-        cells, pairs = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, [len(group.cell) for group in groups]))
-        starts = [group.starts[:-1] + before for group, before in zip(groups, pairs.tolist(), strict=True)]
-        cell = [group.cell + before for group, before in zip(groups, cells.tolist(), strict=True)]
-        n, pos = (np.concatenate([getattr(group, name) for group in groups]) for name in ("n", "pos"))
-        return cls(np.append(np.concatenate(starts), len(n)), np.concatenate(cell), n, pos)
-
-    def add(self, column: Floats) -> Floats:
-        """Return the sum of a column of pairs over each cluster."""
-        return np.asarray(np.add.reduceat(column, self.starts[:-1]))
-
-    def owners(self, starts: Ints) -> Ints:
-        """Return the group of each cluster, given the first cell of each group."""
-        return np.asarray(np.searchsorted(starts, self.cell[self.starts[:-1]], side="right") - 1)
 
 
 def read_clusters(values: Any, size: int) -> Ints:

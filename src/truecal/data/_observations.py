@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,13 @@ from truecal._errors import check_column, option
 from truecal._options import WINDOWS
 from truecal._text import plural
 from truecal.data._arrays import as_tuple
-from truecal.data._cell_sums import Part
-from truecal.data._clusters import Clusters
-from truecal.data._grid import GridTally, check_bits
+from truecal.data._cell_groups import Part
+from truecal.data._cells import Cells
+from truecal.data._grid import check_bits
 from truecal.data._notes import Note, NoteCode, note_row_counts
 from truecal.data._row_counts import UNPAIRED, Reason, RowCounts, check_reasons
 from truecal.data._sampling import Sampling, check_same
-from truecal.data._tally import Pairs, SortedRows, Tally, check_total, merge
+from truecal.data._tally import Pairs, SortedRows, Tally
 from truecal.data._time import LONGER, window_start
 
 Segment = tuple[Any, ...]
@@ -44,16 +44,16 @@ class Observations:
     label, score : str
         The columns that labels and predicted probabilities were read from.
     parts : mapping
-        A `Tally` or `GridTally` for each segment. A segment is the tuple of its values in the columns `by`: any values
-        that sort, or None. A file keeps text, whole numbers, floats, booleans, dates and times without a zone.
-        Parts are kept sorted. A single part without `by` may be `SortedRows`.
+        A `Tally`, or the `Cells` of a grid, for each segment. A segment is the tuple of its values in the columns `by`:
+        any values that sort, or None. A file keeps text, whole numbers, floats, booleans, dates and times without a
+        zone. Parts are kept sorted. A single part without `by` may be `SortedRows`.
     by : names
         The columns that make segments. Without any, the only segment is `()`.
     periods : mapping
         The columns of `by` that are periods, with their length: "1h", "1d", "1w", "1mo", "1q", "1y", or None if each
         value of the column is a period.
     bits : int, optional
-        The significant bits of the grid if parts are `GridTally`; None if they are exact.
+        The significant bits of the grid if parts are cells; None if they are exact.
     pos_label : str, optional
         The positive label as text, if one was named.
     dropped : mapping
@@ -248,7 +248,7 @@ class Observations:
         return changed
 
     def pooled(self) -> Part:
-        """Return all segments pooled: a `GridTally` if there are `bits`, else exact."""
+        """Return all segments pooled: cells if there are `bits`, else exact."""
         return self.group_by(()).parts[()]
 
     @property
@@ -271,7 +271,7 @@ class Observations:
     def weighted(self) -> bool:
         """Whether rows have importance weights."""
         first = next(iter(self.parts.values()))
-        return not isinstance(first, GridTally) and first.importance_weight is not None
+        return first.importance_weight is not None
 
     @property
     def sampling(self) -> Sampling:
@@ -398,10 +398,12 @@ def _check_key(key: Segment, by: tuple[str, ...]) -> Segment:
 
 
 def _check_part(key: Segment, part: Any, bits: int | None) -> None:
-    wanted = "a `Tally`" if bits is None else f"`GridTally` of {bits} bits"
-    kinds = GridTally if bits is not None else Tally if key else (Tally, SortedRows)
-    if not isinstance(part, kinds) or bits_of(part) != bits or not len(part):
+    wanted = "a `Tally`" if bits is None else f"a grid of {bits} bits (`Cells.grid`)"
+    kinds: Any = Cells if bits is not None else Tally if key else (Tally, SortedRows)
+    if not isinstance(part, kinds) or part.bits != bits or not len(part):
         raise TypeError(f"Every segment must be {wanted} that is not empty; {key!r} is {part!r}.")
+    if bits is not None:
+        _ = part.scores  # an error if they have none
 
 
 def _check_dropped(dropped: Mapping[Reason, int]) -> dict[Reason, int]:
@@ -451,12 +453,7 @@ def with_sampling(part: Part, sampling: Sampling) -> Part:
     """Return a part with another sampling; its rows are grouped if necessary."""
     if sampling == part.sampling:
         return part
-    return replace(part if isinstance(part, GridTally) else part.tally, sampling=sampling)
-
-
-def bits_of(part: Part) -> int | None:
-    """Return the bits of a part in cells; None if it is exact."""
-    return part.bits if isinstance(part, GridTally) else None
+    return replace(part.grouped, sampling=sampling)
 
 
 def coarsest(bits: Sequence[int | None]) -> int | None:
@@ -466,22 +463,14 @@ def coarsest(bits: Sequence[int | None]) -> int | None:
 
 def as_grid(part: Part, bits: int | None) -> Part:
     """Return a part in cells of `bits` bits; None changes nothing."""
-    if bits is None:
-        return part
-    return part.coarsen(bits) if isinstance(part, GridTally) else GridTally.of(part, bits)
+    return part if bits is None else Cells.grid(part, bits)
 
 
 def merge_parts(parts: Sequence[Part]) -> Part:
-    """Add parts of one type."""
+    """Add parts; if some are in cells, the others are grouped into the coarsest of their grids."""
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
-    if isinstance(first, GridTally):
-        cells = cast(Sequence[GridTally], parts)
-        columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
-        grid = GridTally.merge(first.bits, columns, first.sampling)  # type: ignore[arg-type]
-        return grid.with_clusters(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
-    observations = [part.tally for part in parts]
-    score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in observations), strict=True))
-    check_total(n)
-    return merge(score, n, pos, first.sampling).with_details_of(observations)
+    bits = coarsest([part.bits for part in parts])
+    alike: Any = [as_grid(part.grouped, bits) for part in parts]
+    whole: Part = alike[0].join(alike)
+    return whole

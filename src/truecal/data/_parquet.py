@@ -32,9 +32,10 @@ from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal.data._arrays import Floats, Ints
-from truecal.data._cell_sums import Part
+from truecal.data._cell_groups import Part
+from truecal.data._cells import Cells, ScoreSums
 from truecal.data._clusters import Clusters
-from truecal.data._grid import GridTally, cell
+from truecal.data._grid import cell
 from truecal.data._importance import Importance
 from truecal.data._observations import Observations, Segment, plain_value, with_sampling
 from truecal.data._row_counts import Reason
@@ -106,7 +107,9 @@ def read_settings(path: PathLike) -> dict[str, Any]:
 
 
 def is_observations_file(path: PathLike) -> bool:
-    """Return whether `Observations.save` wrote a file, by its last bytes."""
+    """Return whether `Observations.save` wrote a file, by its name and its last bytes."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        return False
     with name_place(path), open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))
@@ -173,7 +176,7 @@ def _check_digest(data: bytes, settings: Mapping[str, Any]) -> None:
 def _encode_observations(observations: Observations) -> bytes:
     """Return the bytes of the file for tallies."""
     pl = _import_polars()
-    parts = [part if isinstance(part, GridTally) else part.tally for part in observations.parts.values()]
+    parts = [part.grouped for part in observations.parts.values()]
     left_out = [(key, reason, n) for key, reasons in observations.dropped.items() for reason, n in reasons.items()]
     pairs = [part.clusters for part in parts if part.clusters is not None]
     lines = [
@@ -234,15 +237,13 @@ def _encode_dropped(pl: Any, dropped: Sequence[tuple[Reason, int]]) -> dict[str,
     }
 
 
-def _encode_numbers(pl: Any, parts: Sequence[Tally | GridTally]) -> dict[str, Any]:
+def _encode_numbers(pl: Any, parts: Sequence[Tally | Cells]) -> dict[str, Any]:
     """The columns of scores or cells, with their rows, positives and weights."""
-    numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
+    numbers = [part.columns for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
-    if isinstance(parts[0], Tally):
+    if parts[0].bits is None:
         columns = dict(zip(("score", "n", "pos"), joined, strict=True))
-        weights = [
-            part.importance_weight for part in parts if isinstance(part, Tally) and part.importance_weight is not None
-        ]
+        weights = [part.importance_weight for part in parts if part.importance_weight is not None]
         if weights:
             columns["weight"] = np.concatenate([weight.total for weight in weights])
             columns["weight_pos"] = np.concatenate([weight.positive for weight in weights])
@@ -288,7 +289,7 @@ def _decode_observations(pl: Any, data: bytes, settings: Mapping[str, Any]) -> O
     for key, (first, last) in zip(keys, ends, strict=True):
         some = [column[first:last] for column in columns]
         weights = [column[first:last] for column in weighted]
-        part: Part = Tally(*some) if bits is None else GridTally(bits, *some)
+        part: Part = Tally(*some) if bits is None else _make_grid(bits, *some)
         if weights:
             part = replace(part.tally, importance_weight=Importance(*weights))
         parts[key] = with_sampling(part, sampling)
@@ -306,6 +307,10 @@ def _decode_observations(pl: Any, data: bytes, settings: Mapping[str, Any]) -> O
         cluster=settings.get("cluster"),
         outcome=settings.get("outcome", "positive"),
     )
+
+
+def _make_grid(bits: int, key: Floats, n: Ints, pos: Ints, *scores: Floats) -> Cells:
+    return Cells(bits, key, n, pos, ScoreSums(*scores))
 
 
 def _find_runs(pl: Any, frame: Any, names: Sequence[str]) -> tuple[list[Segment], list[tuple[int, int]]]:
@@ -326,7 +331,7 @@ def _decode_clusters(pl: Any, pairs: Any, names: Sequence[str], parts: Mapping[S
     for key, (first, last) in zip(keys, ends, strict=True):
         part, lines = parts[key], pairs[first:last]
         cluster, position, n, pos = (lines[name].to_numpy().astype(np.int64) for name in CLUSTER_COLUMNS)
-        whole = part if isinstance(part, GridTally) else part.tally
+        whole = part.grouped
         right = (n >= 1) & (pos >= 0) & (pos <= n) & (position >= 0) & (position < len(part))
         clusters = Clusters.merge(cluster[right], position[right], n[right], pos[right])
         if not right.all() or len(clusters) < len(lines) or not clusters.adds_up(whole.n, whole.pos):

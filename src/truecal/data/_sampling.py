@@ -27,6 +27,7 @@ from truecal.data._notes import Note, NoteCode
 
 LEAST_RATE = 1e-9  # the smallest sampling rate
 BELOW_ONE = 1 - 2.0**-53  # the largest float below 1
+ROUNDING = 16 * 2.0**-52  # of a sampled probability: that of its own and of the mean of equal ones
 
 
 def _identity(value: Any) -> Any:
@@ -74,7 +75,7 @@ class Sampling:
             return True
         if self._rates != other._rates or type(self.label_delay) is not type(other.label_delay):
             return False
-        return bool(np.array_equal(self.label_delay, other.label_delay))
+        return self.label_delay is other.label_delay or bool(np.array_equal(self.label_delay, other.label_delay))
 
     def __hash__(self) -> int:
         return hash((self._rates, type(self.label_delay)))
@@ -97,6 +98,16 @@ class Sampling:
     def applied(self) -> Sampling:
         """The same sampling for scores that allow for the label delay already."""
         return replace(self, label_delay=True) if self.delayed else self
+
+    @property
+    def mirrored(self) -> Sampling:
+        """The same sampling seen from the other label, with predictions 1 - p."""
+        return replace(
+            self,
+            negative_rate=self.positive_rate,
+            positive_rate=self.negative_rate,
+            label_noise=(self.label_noise[1], self.label_noise[0]),
+        )
 
     @property
     def plain(self) -> bool:
@@ -132,15 +143,20 @@ class Sampling:
             return where((p >= 0.0) & (p <= 1.0), q, p)
 
     def to_population(self, q: Floats | float) -> Floats:
-        """Return the prediction p that `to_sampled` maps to q: its inverse, within [0, 1]."""
+        """Return the prediction p that `to_sampled` maps to q: its inverse, within [0, 1].
+
+        With label noise no prediction can be told from 0, or from 1, by less than the rounding of q.
+        """
         q = np.asarray(q, dtype=np.float64)
         if self.plain:
             return q
         f0, f1 = self.label_noise
         one, zero = q * self.negative_rate, (1.0 - q) * self.positive_rate
         low, high = one / (one + zero), zero / (one + zero)
+        slack = 1 + ROUNDING / np.maximum(1.0 - q, 2.0**-53)  # of the odds of q
+        above, below = (np.where(end > slack * f, end - f, 0.0) for end, f in ((low, f0), (high, f1)))
         sure = 1.0 - f0 - f1
-        p: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
+        p: Floats = np.clip(np.where(one < zero, above / sure, 1.0 - below / sure), 0.0, 1.0)
         return p
 
     def slope(self, p: Floats) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data._arrays import AnyArray, Bools, Floats
-from truecal.data._cell_sums import CellSums, unchecked_sums
-from truecal.data._clusters import CellClusters
+from truecal.data._cells import Cells, unchecked_cells
+from truecal.data._clusters import Clusters
 from truecal.data._notes import Note
 from truecal.data._row_counts import RowCounts
 
@@ -159,13 +159,13 @@ class Crossed:
         joined = Level(low=levels[first].low, high=levels[last].high)
         return f"{name} is not null" if joined == Level() else joined.describe(name)
 
-    def cells(self, sums: Floats) -> CellSums:
+    def cells(self, sums: Floats) -> Cells:
         """Return a group's sums by bin as cells."""
         used = np.flatnonzero(sums[:, 0])
         counts = sums[used, :2].astype(np.int64)
-        return unchecked_sums((self.bins[used], counts[:, 0], counts[:, 1], *sums[used, 2:].T.copy()))
+        return unchecked_cells((self.bins[used], counts[:, 0], counts[:, 1], *sums[used, 2:].T.copy()))
 
-    def with_clusters(self, conditions: Conditions, cells: CellSums) -> CellSums:
+    def with_clusters(self, conditions: Conditions, cells: Cells) -> Cells:
         """Return the cells of a group with the clusters of its rows; unchanged if rows are in none."""
         if self.rows.cluster is None:
             return cells
@@ -175,6 +175,6 @@ class Crossed:
         key = (np.cumsum(first) - 1) * len(cells) + cell
         n, pos = (np.bincount(key, weight) for weight in (None, self.rows.label[inside]))
         pairs = np.flatnonzero(n)
-        starts = np.searchsorted(pairs // len(cells), np.arange(np.count_nonzero(first) + 1))
-        clusters = CellClusters(starts, pairs % len(cells), n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
-        return unchecked_sums(cells.columns, cells.sampling, clusters)
+        cluster, position = np.divmod(pairs, len(cells))
+        clusters = Clusters(cluster, position, n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
+        return cells.with_clusters(clusters)

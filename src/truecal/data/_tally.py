@@ -60,6 +60,8 @@ class Tally:
     clusters: Clusters | None = None
     importance_weight: Importance | None = None
     _total: int = field(default=-1, init=False)  # rows; negative until they are counted
+    bits: ClassVar[None] = None  # scores are exact
+    threads: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -138,12 +140,17 @@ class Tally:
         return tally
 
     def __add__(self, other: object) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        check_total(np.array([self.n_rows, other.n_rows]))
-        sampling = check_same(self.sampling, other.sampling)
-        score, n, pos = (np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True))
-        return merge(score, n, pos, sampling).with_details_of([self, other])
+        return Tally.join([self, other]) if isinstance(other, Tally) else NotImplemented
+
+    @staticmethod
+    def join(parts: Sequence[Tally]) -> Tally:
+        """Add several tallies at once."""
+        sampling = parts[0].sampling
+        for part in parts:
+            check_same(sampling, part.sampling)
+        check_total(np.array([part.n_rows for part in parts]))
+        score, n, pos = (np.concatenate(column) for column in zip(*(part.entries for part in parts), strict=True))
+        return merge(score, n, pos, sampling).with_details_of(parts)
 
     def with_clusters(self, cluster: Ints, score: AnyArray, label: AnyArray, weight: Ints | int = 1) -> Tally:
         """Return the tally of these rows, each counted once or `weight` times, with the hash of each row's cluster."""
@@ -262,14 +269,28 @@ class Tally:
         """The columns that the kernel reads."""
         return self.score, self.n, self.pos
 
+    columns = entries  # as a file keeps them
+
     @property
     def tally(self) -> Tally:
         """The tally itself; every kind of tally has this property."""
         return self
 
+    grouped = sorted = tally  # it is both
+
     def simplify(self) -> Tally:
-        """Return itself; only a `GridTally` can become simpler."""
+        """Return itself; only cells can become simpler."""
         return self
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct scores."""
+        return len(self)
+
+    def positives_between(self, begin: int, end: int) -> tuple[Floats, Floats]:
+        """Return the scores of positives among the entries begin..end, and how many have each."""
+        there = np.flatnonzero(self.pos[begin:end])
+        return self.score[begin:end][there], self.pos[begin:end][there].astype(np.float64)
 
     @property
     def highest(self) -> float:
@@ -329,6 +350,7 @@ class SortedRows:
     sampling: ClassVar[Sampling] = NO_SAMPLING
     clusters: ClassVar[None] = None  # rows in clusters, or with weights, are a `Tally` as well
     importance_weight: ClassVar[None] = None
+    bits: ClassVar[None] = None
     key: AnyArray
     threads: int = 1  # that may be used to pass over the rows
 
@@ -352,9 +374,29 @@ class SortedRows:
         """The rows grouped by score."""
         return group_keys(self.key)
 
-    def simplify(self) -> SortedRows:
-        """Return itself; only a `GridTally` can become simpler."""
+    grouped = tally
+
+    @property
+    def sorted(self) -> SortedRows:
+        """Themselves: rows sorted by score."""
         return self
+
+    unweighted = population = sorted  # they have neither weights nor sampling
+
+    def simplify(self) -> SortedRows:
+        """Return itself; only cells can become simpler."""
+        return self
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct scores."""
+        return _kernel.count_groups(self.key)
+
+    def positives_between(self, begin: int, end: int) -> tuple[Floats, Floats]:
+        """Return the scores of positives among the rows begin..end, each once."""
+        key = self.key[begin:end]
+        score = _kernel.scores_at((key,), np.flatnonzero(key & 1))
+        return score, np.ones(len(score))
 
     @property
     def highest(self) -> float:

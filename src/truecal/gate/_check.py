@@ -25,7 +25,7 @@ from truecal._options import (
     take_options,
 )
 from truecal.data import (
-    CellSums,
+    Cells,
     ClassObservations,
     Note,
     NoteCode,
@@ -157,17 +157,17 @@ class _Rows:
     parts: Mapping[Segment | None, Part]
     options: EvaluateOptions
     outcome: Outcome
-    cells: dict[Segment | None, CellSums] = field(default_factory=dict)
+    cells: dict[Segment | None, Cells] = field(default_factory=dict)
 
     @property
     def few(self) -> bool:
         """Whether there are so few segments that all of their cells fit into memory."""
         return len(self.parts) <= FEW_SEGMENTS
 
-    def find_cells(self, segment: Segment | None) -> CellSums:
+    def find_cells(self, segment: Segment | None) -> Cells:
         if segment in self.cells:
             return self.cells[segment]
-        cells = CellSums.of(self.parts[segment])
+        cells = Cells.of(self.parts[segment])
         if self.few or segment is None:
             self.cells[segment] = cells
         return cells

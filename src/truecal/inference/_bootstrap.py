@@ -13,7 +13,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
 from truecal._threads import MOST_THREADS, check_count, map_chunks
-from truecal.data import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
+from truecal.data import CellGroups, Cells, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 
 MOST_TOGETHER = 64  # label sets that one call computes
@@ -95,7 +95,7 @@ def _is_of_cells(tally: Tally, metrics: Mapping[str, Measure]) -> bool:
 
 def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Measure]) -> tuple[Tally, Floats, Bins]:
     """The cells of scores as a tally, the mean probability of the rows of each, and their windows."""
-    scheme, cells = Windows(), CellSums.of(tally)
+    scheme, cells = Windows(), Cells.of(tally)
     begin = np.searchsorted(np.cumsum(tally.n), np.cumsum(cells.n) - cells.n, side="right")
     mean = np.clip(np.add.reduceat(tally.n * probability, begin) / cells.n, 0.0, 1.0)
     whole, windows = scheme.partition_cells(cells)
@@ -160,7 +160,7 @@ def find_shared(tally: Tally) -> float:
         return 0.0
     memo = tally.clusters.memo
     if "shared" not in memo:
-        memo["shared"] = _match_covariance(CellGroups.of([CellSums.of(tally)]))
+        memo["shared"] = _match_covariance(CellGroups.of([tally]))
     shared: float = memo["shared"]
     return shared
 
@@ -175,7 +175,7 @@ def _match_covariance(groups: CellGroups) -> float:
     weights /= weights.sum()
 
     def missing(correlation: float) -> float:
-        pairs = quantile, clusters.starts, clusters.cell, clusters.n
+        pairs = quantile, clusters.starts, clusters.position, clusters.n
         return wanted - _kernel.covariance_together(*pairs, math.sqrt(correlation), nodes, weights)
 
     low, high = 0.0, HIGHEST_CORRELATION

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats
+from truecal.data import CellGroups, Cells, Floats
 from truecal.metrics import POWER, Design, Spread, fisher_p_value, normal_quantile, sigmoid
 
 LEAST_P_VALUE = 1e-13  # the smallest p-value that is reported: probabilities have errors of this size
@@ -46,7 +46,7 @@ class Odds:
     freedom: float = math.inf
 
     @classmethod
-    def of(cls, cells: CellSums) -> Odds:
+    def of(cls, cells: Cells) -> Odds:
         """Collect the rows of cells, without predictions of 0 and 1."""
         whole = CellGroups.of([cells])
         design, coarse = Design.of(whole), whole.coarsen(5).cells

@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats, Ints
+from truecal.data import CellGroups, Cells, Floats, Ints
 from truecal.metrics import PRIOR_CORRELATION, PRIOR_PAIRS, TINY, Design, Direction, PoissonBinomial, Tolerance
 
 # log odds ratios of the bets, about a factor of 2 apart: a bet within a factor of 1.4 of the true shift keeps most of
@@ -67,12 +67,12 @@ class PeriodClusters:
     total: tuple[float, float]
 
     @classmethod
-    def of(cls, cells: CellSums) -> PeriodClusters | None:
+    def of(cls, cells: Cells) -> PeriodClusters | None:
         """Sample the clusters of a period's rows; None if the rows are independent."""
         clusters = cells.clusters
-        if clusters is None or clusters.hashes is None:
+        if clusters is None:
             return None
-        p, n = cells.p[clusters.cell], clusters.n.astype(np.float64)
+        p, n = cells.p[clusters.position], clusters.n.astype(np.float64)
         v = p * (1 - p)
         sums = np.stack([clusters.add(column) for column in (clusters.pos - n * p, n * np.sqrt(v), n * v)])
         hashes, total = clusters.hashes, (float(sums[0].sum()), float(sums[2].sum()))
@@ -177,7 +177,7 @@ class PeriodSums:
     clusters: PeriodClusters | None = None
 
     @classmethod
-    def of(cls, cells: CellSums, pivot: float, tolerance: Tolerance | None = None) -> PeriodSums:
+    def of(cls, cells: Cells, pivot: float, tolerance: Tolerance | None = None) -> PeriodSums:
         """Sum a period's rows. A label that contradicts a prediction of exactly 0 or 1 is infinite evidence."""
         sides = np.where(cells.p >= pivot, 1.0, -1.0)
         surprise = np.where(cells.upper, cells.n - cells.pos, cells.pos)
@@ -197,19 +197,19 @@ class PeriodSums:
         )
 
 
-def _find_effect(cells: CellSums) -> float:
+def _find_effect(cells: Cells) -> float:
     """Return the design effect of a period's rows; 1 if they are independent."""
     design = Design.of(CellGroups.of([cells]))
     return 1.0 if design is None else float(design.effect[0])
 
 
-def find_pivot(cells: CellSums) -> float:
+def find_pivot(cells: Cells) -> float:
     """Return the score that halves the information; it does not depend on the labels, so that bets stay fair."""
     running = np.cumsum(cells.v)
     return float(cells.p[np.searchsorted(running, running[-1] / 2)])
 
 
-def _bet(cells: CellSums, sides: Floats, tolerance: Tolerance | None) -> Floats:
+def _bet(cells: Cells, sides: Floats, tolerance: Tolerance | None) -> Floats:
     """Return log e of each shift of the log-odds: of all cells, then upwards for those of side 1 and downwards for
     those of side -1."""
     plain = PoissonBinomial.of(cells)

@@ -32,7 +32,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._options import KINDS, MapKind
-from truecal.data import CellSums, Floats, Ints, Sampling, Sorted, SortedRows, Tally, merge
+from truecal.data import Cells, Floats, Ints, Sampling, Sorted, Tally, merge
 from truecal.metrics import Isotonic, Spread, fit_logistic
 
 FEWEST = 5  # steps that "auto" chooses at least: fewer would remove most of the ranking
@@ -105,7 +105,7 @@ def fit_map(data: Sorted, kind: MapKind) -> Map:
         return _fit_steps(data)
     if len(data) <= MANY_SCORES or not data.sampling.plain:
         return _fit_odds(data.tally, kind)
-    cells = CellSums.of(data)
+    cells = Cells.of(data)
     rough = _fit_odds(merge(cells.p, cells.n, cells.pos), kind)
     return _polish(rough, data, cells)
 
@@ -136,7 +136,7 @@ def _fit_odds(tally: Tally, kind: MapKind) -> Map:
     return Map(kind, c, a, b)
 
 
-def _polish(rough: Map, data: Sorted, cells: CellSums) -> Map:
+def _polish(rough: Map, data: Sorted, cells: Cells) -> Map:
     """Refine the map that was fitted to cells, for the scores themselves, by Newton's method.
 
     The likelihood needs two things of the rows: the sums of x and z over the positives, which no map changes, and the
@@ -174,14 +174,7 @@ def _add_positives(data: Sorted) -> tuple[float, float, float]:
     """Count the positives that have odds, and sum their x and z."""
     count = total_x = total_z = 0.0
     for begin in range(0, len(data), ROWS_IN_MEMORY):
-        end = begin + ROWS_IN_MEMORY
-        if isinstance(data, SortedRows):
-            key = data.key[begin:end]
-            score = _kernel.scores_at((key,), np.flatnonzero(key & 1))
-            k = np.ones(len(score))
-        else:
-            there = np.flatnonzero(data.pos[begin:end])
-            score, k = data.score[begin:end][there], data.pos[begin:end][there].astype(np.float64)
+        score, k = data.positives_between(begin, begin + ROWS_IN_MEMORY)
         open_ = (score > 0) & (score < 1)
         score, k = score[open_], k[open_]
         count += float(k.sum())

@@ -16,7 +16,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.data import MOST_BITS, AnyArray, Bools, Floats, Ints, Note, NoteCode, Sorted, SortedRows, bits_for
+from truecal.data import MOST_BITS, AnyArray, Bools, Floats, Ints, Note, NoteCode, Sorted, bits_for
 
 MOST_BINS = 1_000_000  # of equal width
 SPARE_BITS = 3  # beyond those that bins need: they make bounds four to ten times narrower
@@ -233,8 +233,8 @@ class BoundedIsotonic:
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
-        sizes, threads = limit_sizes(n_min, n_max, data.n_rows), data.threads if isinstance(data, SortedRows) else 1
-        starts, n, k = _kernel.pava_bc(data.entries, *sizes, self.sizes == "paper", threads)
+        sizes = limit_sizes(n_min, n_max, data.n_rows)
+        starts, n, k = _kernel.pava_bc(data.entries, *sizes, self.sizes == "paper", data.threads)
         over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
         notes = []
         if over:

@@ -11,21 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from truecal.data import Floats, GridTally, Ints
+from truecal.data import Cells, Floats, Ints
 from truecal.metrics._binning import Partition, check_partition, cut
 from truecal.metrics._decisions import find_safe_cuts, is_inside
 from truecal.metrics._design import Spread
 from truecal.metrics._metric import Metric, PointwiseTest
 
 
-def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
+def grid_bounds(cells: Cells, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
     """Return the lowest and the highest possible value of a test-based metric on bins of whole cells.
 
     They hold wherever in its cell each score lies.
 
     Parameters
     ----------
-    cells : GridTally
+    cells : Cells
         The rows.
     metric : Metric
         Its loss is a `PointwiseTest`, and its norm grows with each bin's loss, as `Mean`, `PNorm` and `Max` do.
@@ -53,7 +53,7 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     return low, high
 
 
-def bound_rejected(cells: GridTally, rejection: PointwiseTest, partition: Partition) -> tuple[Ints, Ints]:
+def bound_rejected(cells: Cells, rejection: PointwiseTest, partition: Partition) -> tuple[Ints, Ints]:
     """Return the fewest and the most rows of each bin that the test can reject."""
     nonempty = np.flatnonzero(partition.n > 0)
     begin, end = partition.starts[nonempty], partition.starts[nonempty + 1]

@@ -54,9 +54,7 @@ import numpy as np
 from truecal import _kernel
 from truecal.data import (
     Bools,
-    CellClusters,
     CellGroups,
-    CellSums,
     Clusters,
     Floats,
     Ints,
@@ -81,7 +79,7 @@ class Design:
     of the first bracket of 1 / F, `effect` the design effect; `paired` says which groups have two rows of one cluster.
     """
 
-    clusters: CellClusters
+    clusters: Clusters
     starts: Ints
     v: Floats  # p (1 - p) of a row, for each cell
     n: Ints
@@ -100,7 +98,7 @@ class Design:
         if clusters is None:
             return None
         if "design" not in clusters.memo:
-            pos = np.bincount(clusters.cell, clusters.pos, len(groups.cells)).astype(np.int64)  # as they were read
+            pos = np.bincount(clusters.position, clusters.pos, len(groups.cells)).astype(np.int64)  # as they were read
             clusters.memo["design"] = _fit_design(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
         design = clusters.memo["design"]
         assert isinstance(design, Design)
@@ -140,7 +138,7 @@ class Design:
         count, information, one = len(self.constant), self.n * self.v, np.ones(len(x))
 
         def cross(a: Floats, b: Floats) -> Floats:
-            of_a, of_b = (clusters.add(clusters.n * column[clusters.cell]) for column in (a, b))
+            of_a, of_b = (clusters.add(clusters.n * column[clusters.position]) for column in (a, b))
             return np.asarray(np.bincount(owner, of_a * of_b, count)) - self._add(self.n * a * b)
 
         def find(a: Floats, b: Floats) -> Floats:
@@ -167,9 +165,9 @@ class Spread:
         if data.clusters is None:
             return None
         memo = data.clusters.memo
-        if "design" not in memo:
-            memo["design"] = _design_of_entries(data.tally, data.clusters)
-        design: Design | None = memo["design"]
+        if "design of scores" not in memo:
+            memo["design of scores"] = _design_of_entries(data.tally, data.clusters)
+        design: Design | None = memo["design of scores"]
         if design is None:
             return None
         return design.spread(begin, end)
@@ -203,26 +201,25 @@ class Spread:
 
 def _design_of_entries(tally: Tally, clusters: Clusters) -> Design | None:
     """The design that was fitted on cells, for the scores themselves."""
-    design = Design.of(CellGroups.of([CellSums.of(tally)]))
+    design = Design.of(CellGroups.of([tally]))
     if design is None:
         return None
-    pairs = CellClusters(clusters.starts, clusters.position, clusters.n, clusters.pos)
     v = np.asarray(tally.score * (1 - tally.score))
-    return replace(design, clusters=pairs, starts=np.array([0, len(tally)]), v=v, n=tally.n, known={})
+    return replace(design, clusters=clusters, starts=np.array([0, len(tally)]), v=v, n=tally.n, known={})
 
 
-def _products(clusters: CellClusters, v: Floats, begin: Ints, end: Ints) -> tuple[Floats, Floats]:
+def _products(clusters: Clusters, v: Floats, begin: Ints, end: Ints) -> tuple[Floats, Floats]:
     """The sums of sqrt(v_i v_j) and of v_i v_j over pairs of rows of one cluster in each window."""
-    return _kernel.cluster_products(clusters.starts, clusters.cell, clusters.n, np.sqrt(v), v, begin, end)
+    return _kernel.cluster_products(clusters.starts, clusters.position, clusters.n, np.sqrt(v), v, begin, end)
 
 
-def _fit_design(groups: CellGroups, clusters: CellClusters) -> Design:
+def _fit_design(groups: CellGroups, clusters: Clusters) -> Design:
     cells, count = groups.cells, len(groups)
     v = np.asarray(cells.q * (1 - cells.q))
     owner = clusters.owners(groups.starts)
     rows = clusters.add(clusters.n.astype(np.float64))
     constant, odds, slopes = _fit_covariance(groups, clusters, owner)
-    pair_v = v[clusters.cell]
+    pair_v = v[clusters.position]
     root, sum_v, square = (clusters.add(clusters.n * column) for column in (np.sqrt(pair_v), pair_v, pair_v**2))
     # of the positives of each cluster
     variance = sum_v + constant[owner] * (root**2 - sum_v) + odds[owner] * (sum_v**2 - square)
@@ -252,12 +249,12 @@ def _fit_design(groups: CellGroups, clusters: CellClusters) -> Design:
     )
 
 
-def _count_carriers(groups: CellGroups, clusters: CellClusters, owner: Ints) -> Floats:
+def _count_carriers(groups: CellGroups, clusters: Clusters, owner: Ints) -> Floats:
     """The effective number of clusters of each group with positives, plus those expected to have any if all rows of a
     cluster were equal; or the same of negatives, if these are fewer."""
     cells = groups.cells
     n, pos = (clusters.add(column.astype(np.float64)) for column in (clusters.n, clusters.pos))
-    expected = clusters.add(clusters.n * cells.p[clusters.cell]) / n
+    expected = clusters.add(clusters.n * cells.p[clusters.position]) / n
 
     def count(observed: Floats, share: Floats) -> Floats:
         total, squares, alike = (np.bincount(owner, column, len(groups)) for column in (observed, observed**2, share))
@@ -279,12 +276,12 @@ def centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
     return surplus, v, np.where(open_, x, 0.0)
 
 
-def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats, Floats]:
+def _fit_covariance(groups: CellGroups, clusters: Clusters, owner: Ints) -> tuple[Floats, Floats, Floats]:
     """a and b of each group, and the excess variance of its sum of x r."""
     cells, count = groups.cells, len(groups)
     p = _recalibrate(groups)
     v: Floats = np.where(cells.s1 > 0, p * (1 - p), 0.0)
-    r = np.where(cells.s1[clusters.cell] > 0, clusters.pos - clusters.n * p[clusters.cell], 0.0)
+    r = np.where(cells.s1[clusters.position] > 0, clusters.pos - clusters.n * p[clusters.position], 0.0)
     root = np.sqrt(v)
 
     def add(column: Floats) -> Floats:
@@ -292,16 +289,16 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
 
     def cross(f: Floats) -> Floats:
         """The sum of f_i f_j over pairs, of a column of cells."""
-        return add(clusters.add(clusters.n * f[clusters.cell]) ** 2) - groups.add(cells.n * f**2)
+        return add(clusters.add(clusters.n * f[clusters.position]) ** 2) - groups.add(cells.n * f**2)
 
     # sums of squared residuals of single rows: 1 - p for a positive, p for a negative
     squares_of_rows = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
     information = groups.add(cells.n * v)
-    share = add(clusters.add(clusters.n * v[clusters.cell]) ** 2) / np.maximum(information, 1e-300) ** 2
+    share = add(clusters.add(clusters.n * v[clusters.position]) ** 2) / np.maximum(information, 1e-300) ** 2
     kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, besides the common odds ratio
     sums = [np.maximum(cross(f), 0.0) for f in (root, v, root * v)]
     observed = [
-        add(clusters.add(r * weight[clusters.cell]) ** 2) - kept * groups.add(squares_of_rows * weight**2)
+        add(clusters.add(r * weight[clusters.position]) ** 2) - kept * groups.add(squares_of_rows * weight**2)
         for weight in (np.ones_like(root), root)
     ]
     mean = information / groups.add(cells.n)
@@ -311,9 +308,9 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     a, b = _solve(first, second, s11, s12, s22)
 
     x = centre_odds(groups)[2]
-    squares = clusters.add(clusters.n * (v * x**2)[clusters.cell])
+    squares = clusters.add(clusters.n * (v * x**2)[clusters.position])
     share_x = squares / np.maximum(add(squares), 1e-300)[owner]
-    sum_x = clusters.add(r * x[clusters.cell])
+    sum_x = clusters.add(r * x[clusters.position])
     kept_x = np.clip(1 - add(share_x**2), 1e-3, 1.0)  # besides a common slope
     observed_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(squares_of_rows * x**2)
     beyond = np.maximum(observed_x - a * cross(root * x) - b * cross(v * x), 0.0)

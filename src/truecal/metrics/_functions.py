@@ -14,7 +14,7 @@ from truecal._threads import check_threads
 from truecal.data import (
     MOST_CELL_ROWS,
     AnyArray,
-    CellSums,
+    Cells,
     Classes,
     Multiclass,
     Tally,
@@ -308,7 +308,7 @@ def compute(
             return value
     if not isinstance(metric.binning, Windows):
         return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
-    cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
+    cells, loss = Cells.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
     if type(loss) is WindowTest and loss.tolerance is None and loss.weight == "rows":
         rows, low, high = reject_windows(cells, loss.significance)
         return metric.combine(rows, 100 * np.minimum(low + high, 1.0))

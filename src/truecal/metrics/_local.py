@@ -3,7 +3,7 @@
 It is truecal's own variant of TCE, not in the paper. Windows are chosen without using the labels, overlap, and are each
 tested as a whole against their own predictions (Poisson-binomial), by a fractional decision of exactly its level. A
 calibrated model therefore scores the level on average, at every size, prevalence and distribution of scores. The
-definition is on cells (`CellSums`), so that rows, files, engines and merged tallies agree.
+definition is on cells (`Cells`), so that rows, files, engines and merged tallies agree.
 
 Windows. With v = sum of p (1 - p) of a cell, V of all, N rows, m = N^(2/3) and w = V^(2/3), a cell costs c = max(n / m,
 v / w), rounded to a multiple of 2^-30. A cell of cost 1 or more stands alone. In each run of lighter cells of total
@@ -29,7 +29,19 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._options import LevelOptions, ToleranceOptions, declare
-from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
+from truecal.data import (
+    Bools,
+    CellGroups,
+    Cells,
+    Floats,
+    Ints,
+    Numbers,
+    PowerSums,
+    Sorted,
+    Tally,
+    find_distinct,
+    unchecked,
+)
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._directions import Direction
@@ -38,6 +50,8 @@ from truecal.metrics._population import count_positives
 
 GRIDS = 8  # overlapping grids, shifted by eighths of a window
 Weight = Literal["rows", "information"]
+Level = tuple[float, Tolerance | None]
+Untouched = tuple[Ints, Ints, Floats]  # as the kernel returns them
 Decided = dict[int, tuple[float, float]]  # the rejected shares, too low and too high, by window and positives
 
 
@@ -59,13 +73,13 @@ class Windows:
 
     def partition(self, data: Sorted) -> WindowPartition:
         check_rows(data)
-        cells = CellSums.of(data)
+        cells = Cells.of(data)
         places = np.concatenate([[0], np.cumsum(cells.n)])
-        if isinstance(data, Tally) and len(data) < data.n_rows:
-            places = np.searchsorted(np.cumsum(data.n), places, side="right")
+        if len(data) < data.n_rows:
+            places = np.searchsorted(np.cumsum(data.tally.n), places, side="right")
         return WindowPartition.of(data, cells, places)
 
-    def partition_cells(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
+    def partition_cells(self, cells: Cells) -> tuple[Tally, WindowPartition]:
         """Return the cells as a tally, and their windows."""
         data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
         check_rows(data)
@@ -80,21 +94,22 @@ class WindowPartition(Partition):
     intersections of the windows of all grids with those of the first: the numbers of both windows, rows, information.
     None of these depends on labels.
 
-    `relabelled` windows have other labels than those that were read. They share what does not depend on labels, either:
-    `decided`, the decision of a window by its number of positives; and `untouched`, by level, the numbers of positives
-    at which a window is not rejected, and the rejected shares beside these.
+    `relabelled` windows have other labels than those that were read. They share what does not depend on labels, either.
+    Of rows in clusters that is `decided`, the decision of a window by its number of positives; of independent rows
+    `untouched`, the sums of cells against which windows are tested as too low, and as too high if these differ, and
+    the numbers of positives at which a window is not rejected then, with the rejected shares beside these.
     """
 
-    cells: CellSums
+    cells: Cells
     places: Ints
     grids: tuple[Ints, ...]
     pieces: tuple[Ints, Ints, Ints, Floats]
-    decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
-    untouched: dict[float, tuple[Ints, Ints, Floats]] = field(default_factory=dict)
+    decided: dict[Level, Decided] = field(default_factory=dict)
+    untouched: dict[Level, list[tuple[PowerSums, Untouched]]] = field(default_factory=dict)
     relabelled: bool = False
 
     @classmethod
-    def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
+    def of(cls, data: Sorted, cells: Cells, places: Ints) -> WindowPartition:
         """Find the windows of cells whose first entries among the data are given."""
         grids = find_windows(CellGroups.of([cells]))
         first, starts = grids[0], places[grids[0]]
@@ -143,27 +158,32 @@ class WindowPartition(Partition):
         """The shares of all grids' windows that are rejected as too low and as too high."""
         if not self.relabelled:
             return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
-        if self.cells.clusters is None and not tolerance:
-            return self._decide_quickly(significance)
+        if self.cells.clusters is None or (positives := PoissonBinomial.of(self.cells)).design is None:
+            return self._decide_quickly(significance, tolerance)
         known = self.decided.setdefault((significance, tolerance), {})
         running = np.concatenate([[0], np.cumsum(self.cells.pos)])
         k = np.concatenate([np.diff(running[grid]) for grid in self.grids])
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            decided = decide_windows(PoissonBinomial.of(self.cells), self.grids, significance, tolerance, np.array(new))
+            decided = Tails.of(positives, self.grids, tolerance, np.array(new)).decide(significance)
             sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
 
-    def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
-        """The same for independent rows without a tolerance, by a single call of the kernel."""
-        positives, windows = PoissonBinomial.of(self.cells), _list_windows(self.grids, None)
-        if significance not in self.untouched:
-            limits = _kernel.untouched_heads(positives.n, positives.sums, positives.upper, *windows, significance)
-            self.untouched[significance] = limits
-        given = positives.n, positives.pos, positives.sums, positives.upper, *windows
-        return _kernel.window_shares(*given, significance, self.untouched[significance])
+    def _decide_quickly(self, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
+        """The same for independent rows, of which most windows need no test."""
+        cells, windows = self.cells, _list_windows(self.grids)
+        if (significance, tolerance) not in self.untouched:
+            sums = [side.sums for side in PoissonBinomial.of(cells).sides(tolerance)]
+            self.untouched[significance, tolerance] = [
+                (own, _kernel.untouched_heads(cells.n, own, cells.upper, *windows, significance)) for own in sums
+            ]
+        shares = [
+            _kernel.window_shares(cells.n, cells.pos, sums, cells.upper, *windows, significance, untouched)
+            for sums, untouched in self.untouched[significance, tolerance]
+        ]
+        return shares[0][0], shares[-1][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +255,8 @@ class LocalError:
     --------
     >>> from truecal import Tally
     >>> from truecal.metrics import local_error
-    >>> from truecal.data import CellSums
-    >>> found = local_error(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
+    >>> from truecal.data import Cells
+    >>> found = local_error(Cells.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
     >>> found.value, found.too_low, len(found.bands)
     (100.0, 100.0, 1)
     """
@@ -257,24 +277,24 @@ class LocalError:
         ToleranceOptions,
     )
 )
-def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
+def local_error(cells: Cells, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
     """Compute Local TCE of observations in cells.
 
     Parameters
     ----------
-    cells : CellSums
+    cells : Cells
         The rows, summed by cells.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from truecal.data import CellSums
+    >>> from truecal.data import Cells
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < p
-    >>> round(local_error(CellSums.from_arrays(y, p)).value, 1)
+    >>> round(local_error(Cells.from_arrays(y, p)).value, 1)
     5.7
-    >>> halved = local_error(CellSums.from_arrays(y, p / 2))
+    >>> halved = local_error(Cells.from_arrays(y, p / 2))
     >>> halved.value > 80, halved.bands[-1].direction
     (True, 'under-predicts')
     """
@@ -289,7 +309,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     """Compute Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
-    begin, end = _list_windows(grids, None)
+    begin, end = _list_windows(grids)
     owner = groups.owners(begin)
     population: Any = cells.n if cells.sampling.plain else cells.population.n
     rows, v = add_windows(population, begin, end), add_windows(cells.v, begin, end)
@@ -338,7 +358,7 @@ def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
     return groups.cached("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
 
 
-def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
+def _cut_pieces(cells: Cells, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
     """The intersections of the windows of all grids with those of the first; windows are numbered over all grids."""
     room = len(cells) + 1  # grids are concatenated: cell i of grid g has the number g * room + i
     starts = np.concatenate([grid + number * room for number, grid in enumerate(grids)])
@@ -380,13 +400,15 @@ class Tails(NamedTuple):
         tolerance: Tolerance | None,
         chosen: Ints | None = None,
     ) -> Tails:
-        """Compute the tails of all windows, or of those chosen."""
-        begin, end = _list_windows(starts, chosen)
-        if tolerance is None or tolerance.value == 0:
-            below, at, above = positives.tails(begin, end)
-            return cls(at, above, at, below)
-        _, at_raised, above = positives.moved(tolerance, up=True).tails(begin, end)
-        below, at_lowered, _ = positives.moved(tolerance, up=False).tails(begin, end)
+        """Compute the tails of all windows; or of those chosen, which do not depend on the choice in their last bits:
+        windows that overlap are computed apart."""
+        begin, end = _list_windows(starts)
+        cuts: Ints | None = None
+        if chosen is not None:
+            begin, end = begin[chosen], end[chosen]
+            cuts = np.searchsorted(chosen, np.cumsum([len(grid) - 1 for grid in starts[:-1]]))
+        tails = [side.tails(begin, end, cuts) for side in positives.sides(tolerance)]
+        (_, at_raised, above), (below, at_lowered, _) = tails[0], tails[-1]
         return cls(at_raised, above, at_lowered, below)
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
@@ -403,10 +425,10 @@ class Tails(NamedTuple):
         return np.asarray(np.minimum(2 * tail, 1.0))
 
 
-def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, Ints]:
-    """The first cells and the ends of all windows, or of those chosen."""
+def _list_windows(starts: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    """The first cells and the ends of all windows."""
     begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
-    return (begin, end) if chosen is None else (begin[chosen], end[chosen])
+    return begin, end
 
 
 def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
@@ -443,21 +465,21 @@ def decide_windows(
     starts: tuple[Ints, ...],
     significance: float,
     tolerance: Tolerance | None,
-    chosen: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the shares of all windows, or of those chosen, that are rejected as too low and as too high."""
-    if positives.design is not None or (tolerance is not None and tolerance.value > 0):
-        return Tails.of(positives, starts, tolerance, chosen).decide(significance)
-    windows = _list_windows(starts, chosen)
-    return _kernel.window_shares(
-        positives.n, positives.pos, positives.sums, positives.upper, *windows, significance, None
-    )
+    """Return the shares of all windows that are rejected as too low and as too high."""
+    if positives.design is not None:
+        return Tails.of(positives, starts, tolerance).decide(significance)
+    windows = _list_windows(starts)
+    shares = [
+        _kernel.window_shares(side.n, side.pos, side.sums, side.upper, *windows, significance, None)
+        for side in positives.sides(tolerance)
+    ]
+    return shares[0][0], shares[-1][1]
 
 
-def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
+def reject_windows(cells: Cells, significance: float) -> tuple[Ints, Floats, Floats]:
     """Return the rows of each window of the first grid, and the shares rejected as too low and as too high."""
-    sums = cells.s1, cells.s2, cells.s3
-    return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
+    return _kernel.local_shares(cells.n, cells.pos, cells.powers, cells.upper, significance)
 
 
 def _rejected_share(limit: float, tail: Floats, at: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import did_you_mean, option
 from truecal._options import METRICS as NAMES
-from truecal.data import Bools, Floats, Ints, Population, Sorted, Tally
+from truecal.data import Bools, Floats, Ints, Population, Sorted
 from truecal.metrics._binning import (
     Binning,
     BinningLike,
@@ -652,8 +652,8 @@ def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = N
             bins[None] = Rows(data.tally, None if like is None else like[None])
             continue
         known = None if like is None else like[scheme].partition
-        if isinstance(known, WindowPartition) and isinstance(data, Tally):
-            bins[scheme] = Binned(data, known.relabel(data))
+        if isinstance(known, WindowPartition):
+            bins[scheme] = Binned(data, known.relabel(data.tally))
         else:
             bins[scheme] = Binned(data, cut(scheme, data))
     return bins

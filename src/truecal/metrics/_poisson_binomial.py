@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
+from truecal.data import NO_SAMPLING, Bools, CellGroups, Cells, Floats, Ints, PowerSums, Sampling
 from truecal.metrics._decisions import Absolute, Tolerance
 from truecal.metrics._design import Design, Spread
 
@@ -44,30 +44,34 @@ class PoissonBinomial(NamedTuple):
 
     n: Ints
     pos: Ints
-    sums: tuple[Floats, Floats, Floats]
+    sums: PowerSums
     upper: Bools
     sampling: Sampling = NO_SAMPLING
     design: Design | None = None
 
     @classmethod
-    def of(cls, cells: CellSums) -> PoissonBinomial:
+    def of(cls, cells: Cells) -> PoissonBinomial:
         """Take the distribution under the scores of cells."""
         design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
-        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.sampling, design)
+        return cls(cells.n, cells.pos, cells.powers, cells.upper, cells.sampling, design)
 
     @classmethod
     def in_groups(cls, groups: CellGroups) -> PoissonBinomial:
         """Take the distribution of several groups of rows, concatenated."""
         cells = groups.cells
-        sums = cells.s1, cells.s2, cells.s3
-        return cls(cells.n, cells.pos, sums, cells.upper, cells.sampling, Design.of(groups))
+        return cls(cells.n, cells.pos, cells.powers, cells.upper, cells.sampling, Design.of(groups))
 
-    def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
+    def tails(
+        self, begin: Ints, end: Ints, cuts: Ints | None = None, *, computed: bool = False
+    ) -> tuple[Floats, Floats, Floats]:
         """Return P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
 
-        `computed` uses no approximation; it is slow for windows of many rows.
+        The last bits depend on the windows that overlap, which are computed together: `cuts` keep those before a place
+        apart from those after it. `computed` uses no approximation; it is slow for windows of many rows.
         """
-        below, at, above, _ = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)
+        runs = [(begin, end)] if cuts is None else zip(np.split(begin, cuts), np.split(end, cuts), strict=True)
+        found = [_kernel.window_tails(self.n, self.pos, self.sums, self.upper, *run, computed)[:3] for run in runs]
+        below, at, above = found[0] if cuts is None else map(np.concatenate, zip(*found, strict=True))
         if self.design is None:
             return below, at, above
         spread = self.design.known_spread(begin, end)
@@ -90,13 +94,20 @@ class PoissonBinomial(NamedTuple):
             return mid_p
         return self.design.spread(begin, end).p_values(mid_p)
 
+    def sides(self, tolerance: Tolerance | None) -> list[PoissonBinomial]:
+        """Return the distributions against which windows are tested as too low and as too high; one without a
+        tolerance."""
+        if tolerance is None or tolerance.value == 0:
+            return [self]
+        return [self.moved(tolerance, up=True), self.moved(tolerance, up=False)]
+
     def moved(self, tolerance: Tolerance, up: bool) -> PoissonBinomial:
         """Return the distribution with every cell at its mean probability raised or lowered by a tolerance.
 
         The tolerance applies to predictions for the population. Probabilities stay within [0, 1].
         """
         moved = shift_probabilities(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
-        return self._replace(sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
+        return self._replace(sums=PowerSums(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
 def shift_probabilities(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:

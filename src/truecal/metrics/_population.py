@@ -18,12 +18,13 @@ Lugannani, Rice. Saddle point approximation for the distribution of the sum of i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
+from truecal.data import CellGroups, Cells, Floats, Ints, Sampling, cell
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
 
@@ -69,7 +70,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     ]
 
 
-def _count_beyond(cells: CellSums) -> Ints | None:
+def _count_beyond(cells: Cells) -> Ints | None:
     """Positives at 0 less negatives at 1 in each cell; None if there are none in any."""
     at = cells.certain
     contradictions = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
@@ -89,7 +90,7 @@ def _make_count(observed: int, expected: float, factor: OddsRatio, beyond: float
     return Count(observed, expected, factor)
 
 
-def _count_population(cells: CellSums, significance: float) -> Count:
+def _count_population(cells: Cells, significance: float) -> Count:
     population = cells.population
     observed, expected = float(max(population.positives, 0.0)), float(np.sum(population.n * population.score))
     return Count(observed, expected, _estimate_odds_ratio(cells, significance), population.n_rows)
@@ -141,7 +142,7 @@ class _Weighed(NamedTuple):
         return _log_upper_tail(n, q, zero, step, reached)
 
 
-def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
+def _estimate_odds_ratio(cells: Cells, significance: float) -> OddsRatio:
     """The common odds ratio in the population, with the interval of confidence 1 - significance.
 
     Predictions of 0 and 1 have no odds: their labels are taken as predicted, those of the others as observed.
@@ -162,9 +163,9 @@ def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
     step = 2 / math.sqrt(max(float(np.sum(cells.v)), 0.5))
     low, high = -math.inf, math.inf
     if middle > -math.inf:
-        low = find_root(lambda t: rows.log_tail(t, above=True) - goal, min(middle, FARTHEST_LOG_RATIO), -step)
+        low = _find_end(lambda t: rows.log_tail(t, above=True) - goal, middle, -step)
     if middle < math.inf:
-        high = find_root(lambda t: goal - rows.log_tail(t, above=False), max(middle, -FARTHEST_LOG_RATIO), step)
+        high = _find_end(lambda t: goal - rows.log_tail(t, above=False), middle, step)
     total = rows.expected(0.0) + certain
 
     def ratio(log_factor: float) -> float:
@@ -174,6 +175,15 @@ def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
 
     ends = (middle, low, high)
     return OddsRatio(*(math.inf if t > 700 else math.exp(t) for t in ends), *(ratio(t) for t in ends))
+
+
+def _find_end(excess: Callable[[float], float], middle: float, step: float) -> float:
+    """The root of an increasing function in the direction of the step from the middle.
+
+    The middle itself if the root lies on its other side: no odds ratio explains so few, or so many, positives.
+    """
+    start = min(max(middle, -FARTHEST_LOG_RATIO), FARTHEST_LOG_RATIO)
+    return middle if excess(start) * step >= 0 else find_root(excess, start, step)
 
 
 def _find_middle(rows: _Weighed, observed: float, most: float) -> float:
@@ -190,6 +200,10 @@ def _find_middle(rows: _Weighed, observed: float, most: float) -> float:
 
 def _log_upper_tail(n: Floats, q: Floats, zero: Floats, step: Floats, x: float) -> float:
     """log P(S >= x), with S the sum over n rows of `zero`, plus `step` with the probability q."""
+    open_ = (q > 0) & (q < 1)
+    if not open_.all():  # the labels of the other rows are certain
+        x -= float(np.sum((n * (zero + q * step))[~open_]))
+        n, q, zero, step = (column[open_] for column in (n, q, zero, step))
     base, reach = float(np.sum(n * zero)), float(np.sum(n * step))
     if x <= base:
         return 0.0

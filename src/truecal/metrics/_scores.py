@@ -616,22 +616,28 @@ def fit_logistic(
     beta = start.astype(np.float64)
     chosen = np.ones(len(beta), bool) if free is None else np.array(free)
 
+    def sample(eta: Floats) -> tuple[Floats, Floats]:
+        """The probabilities of a positive and of a negative label, both to full precision however small they are."""
+        q, other = sampling.to_sampled(sigmoid(eta)), sampling.mirrored.to_sampled(sigmoid(-eta))
+        return np.clip(q, 1e-300, BELOW_ONE), np.clip(other, 1e-300, BELOW_ONE)
+
     def loss(candidate: Floats) -> float:
         eta = columns @ candidate
         away = ridge / 2 * np.sum((candidate - start) ** 2)
         if sampling.plain:
             return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
-        q = np.clip(sampling.to_sampled(sigmoid(eta)), 1e-300, BELOW_ONE)
-        return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
+        q, other = sample(eta)
+        return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log(other)))
 
     current = loss(beta)
     for _ in range(100):
-        p = sigmoid(columns @ beta)
+        eta = columns @ beta
+        p = sigmoid(eta)
         score, information = pos - n * p, n * p * (1 - p)
         if not sampling.plain:
-            q = np.clip(sampling.to_sampled(p), 1e-300, BELOW_ONE)
-            slope = sampling.slope(p) * p * (1 - p)  # of q along the log-odds
-            score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
+            q, other = sample(eta)
+            slope = sampling.slope(p) * p * sigmoid(-eta)  # of q along the log-odds
+            score, information = (pos / q - (n - pos) / other) * slope, n * slope**2 / (q * other)
         gradient = columns.T @ score - ridge * (beta - start)
         hessian = (columns * information[:, None]).T @ columns + ridge * np.eye(len(beta))
         step = np.zeros_like(beta)

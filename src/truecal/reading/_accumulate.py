@@ -23,7 +23,7 @@ from truecal._errors import name_place
 from truecal.data import (
     ROWS_PER_TIE,
     AnyArray,
-    GridTally,
+    Cells,
     Ints,
     Pairs,
     Sorted,
@@ -63,7 +63,7 @@ class Spool:
         self._memory, self._bits = memory, bits
         self._keys: AnyArray = np.empty(0, dtype=np.int32)
         self._used = 0
-        self._tally: Tally | GridTally | None = None
+        self._tally: Tally | Cells | None = None
         self._ties = TieCounter() if count else None
         self._folding = True
         self._disk: _Disk | None = None
@@ -99,13 +99,13 @@ class Spool:
         if self._folding and end >= FOLD:
             self._fold()
 
-    def finish(self) -> Sorted | GridTally:
+    def finish(self) -> Sorted | Cells:
         """Return all rows in the smallest form. The spool cannot be used afterwards."""
         self._stop_counting()
         if self._bits is not None:
             if self._used or self._tally is None:
                 self._fold()
-            return cast(GridTally, self._tally)
+            return cast(Cells, self._tally)
         if self._disk is not None:
             self._spill()
             self._keys = np.empty(0, dtype=self._keys.dtype)
@@ -129,7 +129,7 @@ class Spool:
             self.add_rows((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
             return
         tally = group_keys(keys, counts)
-        self._tally = tally if self._bits is None else GridTally.of(tally, self._bits)
+        self._tally = tally if self._bits is None else Cells.grid(tally, self._bits)
         if not _kernel.fits_float(tally.score):
             self._widen()
 
@@ -141,7 +141,7 @@ class Spool:
             self._folding = _kernel.count_groups(keys) * ROWS_PER_TIE <= self._used
             if not self._folding:
                 return
-        found: Any = group_keys(keys) if self._bits is None else GridTally.of(SortedRows(keys), self._bits)
+        found: Any = group_keys(keys) if self._bits is None else Cells.grid(SortedRows(keys), self._bits)
         self._tally = found if self._tally is None else self._tally + found
         self._used = 0
 
@@ -178,7 +178,7 @@ class GridSpool:
     def __init__(self, bits: int) -> None:
         self._bits = bits
         self._table, self._rows = _kernel.GridTable(bits), 0
-        self._cells: GridTally | None = None
+        self._cells: Cells | None = None
 
     def add_rows(self, score: AnyArray, label: AnyArray) -> int:
         """Add a batch of rows and return how many were added: fewer than all if some are invalid."""
@@ -194,10 +194,10 @@ class GridSpool:
                 break
         return done
 
-    def finish(self) -> GridTally:
+    def finish(self) -> Cells:
         """Return the cells. The spool cannot be used afterwards."""
         n, pos, score_sum, low, high = self._table.columns()
-        found = GridTally.merge(self._bits, (cell(low, self._bits), n, pos, score_sum, low, high))
+        found = Cells.merge(self._bits, (cell(low, self._bits), n, pos, score_sum, low, high))
         return found if self._cells is None else self._cells + found
 
 

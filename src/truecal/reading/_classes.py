@@ -18,9 +18,9 @@ from truecal._errors import did_you_mean, option
 from truecal._text import plural
 from truecal.data import NORMALIZE, SUM, AnyArray, Floats, Ints
 from truecal.reading._engines import language
+from truecal.reading._status import SUM_OFF
 
 SIGNS = "*?["  # of a pattern
-OFF = 8  # the status of a row whose probabilities do not sum to 1
 
 
 def find_score_columns(wanted: Sequence[str], columns: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class ClassRows:
 
     def mark_invalid(self, status: AnyArray) -> None:
         """Give rows the status that their probabilities have, as in `Query.judge`; nulls are not seen."""
-        status[(status == 0) & ((self.total < SUM[0]) | (self.total > SUM[1]))] = OFF
+        status[(status == 0) & ((self.total < SUM[0]) | (self.total > SUM[1]))] = SUM_OFF
         status[self.outside] = 3
         status[np.isnan(self.total)] = 2
 
@@ -190,7 +190,7 @@ class OffSums:
 
     def add(self, total: Floats, status: AnyArray, before: int) -> None:
         """Add a batch of rows, given their sums and statuses, and how many rows came before."""
-        wrong = np.flatnonzero(status == OFF)
+        wrong = np.flatnonzero(status == SUM_OFF)
         if len(wrong) and not self.count:
             self.first = before + int(wrong[0]), float(total[wrong[0]])
         self.count += len(wrong)

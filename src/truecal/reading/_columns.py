@@ -21,6 +21,7 @@ from truecal.data import (
     SUM,
     WINDOWS,
     AnyArray,
+    LabelDelay,
     Multiclass,
     Sampling,
     as_sampling,
@@ -29,13 +30,12 @@ from truecal.data import (
     infer_scale,
 )
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
-from truecal.reading._csv import Unforeseen
+from truecal.reading._csv import open_table
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
-from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
-from truecal.reading._plain import open_plain
-from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
+from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, find_files, open_files, read_first
+from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn, read_text_head
+from truecal.reading._types import ColumnType
 
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
@@ -47,23 +47,13 @@ SCALED: dict[ScoreScale, tuple[Kind, ...]] = {
     "logit": ("fraction", "percentage"),
 }
 Role = Literal["label", "score", "time"]
-# Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
+# fmt: off
+# Words of a column that tells apart whose rows these are; below, the fewest values it has, and rows of each.
 OWNERS = {
-    *(
-        "id",
-        "customer",
-        "patient",
-        "user",
-        "row_counts",
-        "document",
-        "client",
-        "member",
-        "person",
-        "subject",
-        "household",
-    ),
-    *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
+    "id", "customer", "patient", "user", "account", "document", "client", "member", "person", "subject", "household",
+    "device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant",
 }
+# fmt: on
 MANY, REPEATED = 20, 1.2
 FEW_COLUMNS = 50  # up to which whole rows are compared
 COPIES, NEARLY_ALL = 0.05, 0.99  # the least share of copies, and of different rows that a column tells apart
@@ -72,44 +62,19 @@ LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
 FEW = 20  # values of a column that could make segments, at most
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
+# fmt: off
 # Names that columns usually have.
 NAMES: dict[Role, set[str]] = {
     "label": {
-        "y",
-        "label",
-        "labels",
-        "target",
-        "y_true",
-        "ytrue",
-        "truth",
-        "outcome",
-        "actual",
-        "observed",
-        "response",
-        "event",
-        "class",
+        "y", "label", "labels", "target", "y_true", "ytrue", "truth", "outcome", "actual", "observed", "response",
+        "event", "class",
     },
     "score": {
-        "p",
-        "prob",
-        "proba",
-        "probability",
-        "score",
-        "y_prob",
-        "y_proba",
-        "y_score",
-        "y_pred",
-        "yhat",
-        "y_hat",
-        "phat",
-        "p_hat",
-        "pred",
-        "prediction",
-        "predicted",
-        "predicted_probability",
-        "forecast",
+        "p", "prob", "proba", "probability", "score", "y_prob", "y_proba", "y_score", "y_pred", "yhat", "y_hat",
+        "phat", "p_hat", "pred", "prediction", "predicted", "predicted_probability", "forecast",
     },
 }
+# fmt: on
 LOOKS: dict[Role, str] = {
     "label": "labels: 0 and 1 or booleans",
     "score": "scores: probabilities between 0 and 1",
@@ -174,8 +139,9 @@ class Roles:
         matched by the columns `on`.
     sampling
         How rows got their labels and their place in the data.
-    extras
-        Columns of ages and weights.
+    label_delay, count, importance_weight
+        The share of positives that is known: a column of it, or of ages with a table of shares; columns of how often a
+        row was seen, and of what it stands for elsewhere.
     cluster
         The column that tells customers, patients or documents apart.
     score_scale
@@ -195,7 +161,9 @@ class Roles:
     sampling: Sampling = NO_SAMPLING
     multiclass: Multiclass = None
     labels: tuple[Any, ...] | None = None
-    extras: Extras = NO_EXTRAS
+    label_delay: str | LabelDelay | None = None
+    count: str | None = None
+    importance_weight: str | None = None
     cluster: str | None = None
     score_scale: ScoreScale = "probability"
 
@@ -229,10 +197,40 @@ class Roles:
             sampling=sampling.applied,
             multiclass=several.get("multiclass"),
             labels=None if labels is None else tuple(labels),
-            extras=Extras(sampling.label_delay, given["count"], given["importance_weight"]),
+            label_delay=sampling.label_delay,
+            count=given["count"],
+            importance_weight=given["importance_weight"],
             cluster=given["cluster"],
             score_scale=given["score_scale"],
         )
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """What each column is read as."""
+        found: dict[str, ColumnType] = dict.fromkeys((*self.by, *self.clusters, *self.on), "key")
+        found |= {name: "time" for name, every in self.periods.items() if every is not None}
+        found[self.label] = "label" if self.multiclass is None else "key"
+        found |= dict.fromkeys((*self.scores, *self.row_columns.values()), "number")
+        if isinstance(self.baseline, str) and not self.on:
+            found[self.baseline] = "number"
+        return found
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """The columns of ages and weights by the names that they get."""
+        age = self.label_delay.age if isinstance(self.label_delay, LabelDelay) else self.label_delay
+        found = {"age": age, "weight": self.count, "importance_weight": self.importance_weight}
+        return {name: column for name, column in found.items() if column is not None}
+
+    @property
+    def counted(self) -> bool:
+        """Whether rows have weights of any kind."""
+        return self.count is not None or self.importance_weight is not None
+
+    @property
+    def sums(self) -> list[str]:
+        """The prepared columns that are added up when rows are grouped."""
+        return [name for name in ("weight", "importance_weight") if name in self.row_columns]
 
     @property
     def span(self) -> str:
@@ -248,11 +246,19 @@ class Roles:
     def plain(self) -> bool:
         """Whether nothing but labels of 0 and 1, probabilities and columns of segments is read."""
         others = self.pos_label, self.multiclass, self.cluster
-        fields = self.score_scale == "probability" and not self.periods and not self.extras.names and not self.on
+        fields = self.score_scale == "probability" and not self.periods and not self.row_columns and not self.on
         return fields and isinstance(self.baseline, str | None) and all(each is None for each in others)
 
     def __post_init__(self) -> None:
         check_scale(self.score_scale)
+        for name, column in (("count", self.count), ("importance_weight", self.importance_weight)):
+            if column is not None and not isinstance(column, str):
+                raise TypeError(f"{option(name)} must be the name of a column; it is {column!r}.")
+        if self.label_delay is not None and not isinstance(self.label_delay, (str, LabelDelay)):
+            raise TypeError(
+                f"{option('label_delay')} must be a `LabelDelay(column, table)`, or the name of a column of shares; it "
+                f"is {self.label_delay!r}."
+            )
         if self.multiclass is not None and self.score_scale == "logit":
             raise ValueError(
                 f"{option('score_scale')} must not be 'logit' where {option('multiclass')} is given: logits of several "
@@ -476,13 +482,10 @@ def infer_time(data: Any, *, format: str | None = None) -> str:
     >>> truecal.reading.infer_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
-    source = open_files(data, format=format, dates=True) if is_path(data) else None
-    frame = open_frame(data if source is None else source.frame)
-    pl, schema = language(frame), frame.collect_schema()
-    found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
+    found, names = _find_times(data, format)
     if len(found) != 1:
-        raise AmbiguousColumnsError("time", found, list(schema))
-    return str(found[0])
+        raise AmbiguousColumnsError("time", found, names)
+    return found[0]
 
 
 def find_time(data: Any, *, format: str | None = None) -> str | None:
@@ -494,17 +497,23 @@ def find_time(data: Any, *, format: str | None = None) -> str | None:
     >>> truecal.reading.find_time({"y": [0, 1], "p": [0.1, 0.4], "day": ["2026-01-31", "2026-02-01"]})
     'day'
     """
-    found = [name for name, column in _read_head(data, format).columns.items() if _holds_times(column)]
+    found, _ = _find_times(data, format, least=2)
     return found[0] if len(found) == 1 else None
 
 
-def _holds_times(column: HeadColumn) -> bool:
-    """Whether the first values are dates or times, or text of them in ISO format."""
+def _find_times(data: Any, format: str | None, least: int = 1) -> tuple[list[str], Sequence[str]]:
+    """Return the columns whose first rows hold at least so many dates or times, and the names of all."""
+    head = _read_head(data, format)
+    return [name for name, column in head.columns.items() if _holds_times(column, least)], head.names
+
+
+def _holds_times(column: HeadColumn, least: int) -> bool:
+    """Whether the first values are at least so many dates or times, or text of them in ISO format."""
     if column.type not in ("text", "other"):
         return False
     values = column.distinct()[:FEWEST]
     try:
-        return len(values) > 1 and all(isinstance(each, date) or date.fromisoformat(each[:10]) for each in values)
+        return len(values) >= least and all(isinstance(each, date) or date.fromisoformat(each[:10]) for each in values)
     except (TypeError, ValueError):
         return False
 
@@ -551,22 +560,18 @@ def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -
     >>> truecal.reading.count_copies({name: column * 2 for name, column in columns.items()}, ["y", "p"])
     (200, 400)
     """
-    plain, own = open_plain(data, format), set(used)
-    if plain is not None:
-        lines = plain.lines.split(b"\n", ROWS)[:ROWS]
-        rows, distinct = len(lines), len(set(lines))
-        values = ((name, len(set(fields))) for name, fields in plain.split(ROWS).items() if name not in own)
-    else:
+    own, head = set(used), _read_text_head(data, format)
+    if head is None:
         frame, names = _load_head(data, format, lambda names: names if len(names) <= FEW_COLUMNS else [])
         if frame is None or any(FrameColumn(frame[name]).type == "nested" for name in names):
             return 0, 0
-        rows, distinct = len(frame), len(frame.unique())
-        values = ((name, len(frame[name].unique())) for name in names if name not in own)
-    copies = rows - distinct
-    if copies < max(COPIES * rows, MANY):
-        return 0, rows
-    apart = (count >= (MANY if _is_owner(name) else NEARLY_ALL * distinct) for name, count in values)
-    return copies if any(apart) else 0, rows
+        head = Head({name: FrameColumn(frame[name]) for name in names}, len(frame), names, len(frame.unique()))
+    copies = head.rows - head.distinct
+    if copies < max(COPIES * head.rows, MANY):
+        return 0, head.rows
+    values = ((name, len(column.distinct())) for name, column in head.columns.items() if name not in own)
+    apart = (count >= (MANY if _is_owner(name) else NEARLY_ALL * head.distinct) for name, count in values)
+    return copies if any(apart) else 0, head.rows
 
 
 def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | None = None) -> list[str]:
@@ -667,10 +672,11 @@ def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
 
 def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = lambda _: True) -> Head:
     """Load the first rows of the columns whose names are wanted into this process; fewer of very many columns."""
-    plain = open_plain(data, format)
-    head = None if plain is None else plain.read_head()
-    if head is not None:
-        return head
+    text = _read_text_head(data, format)
+    if text is not None:
+        if not text.rows:
+            raise ValueError("The data must have at least one row; they have none.")
+        return text
     frame, names = _load_head(data, format, lambda names: [name for name in names if wanted(name)])
     if frame is None:
         return Head({}, 0, names)
@@ -679,12 +685,18 @@ def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = la
     return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame), names)
 
 
-def _load_head(
-    data: Any, format: str | None, choose: Callable[[list[str]], list[str]], types: Mapping[str, Any] | None = None
-) -> tuple[Any, list[str]]:
+def _read_text_head(data: Any, format: str | None) -> Head | None:
+    """The first rows of the first file of CSV; None for other data."""
+    if not is_path(data):
+        return None
+    places, kind = find_files(data, format)
+    return read_text_head(open_table(places[0], kind)) if kind in ("csv", "tsv") else None
+
+
+def _load_head(data: Any, format: str | None, choose: Callable[[list[str]], list[str]]) -> tuple[Any, list[str]]:
     """The first rows of the columns that are chosen of all names, fewer of very many, None of none; and all names."""
-    source = open_files(data, format=format, types=types) if is_path(data) else None
-    frame = open_frame(data if source is None else source.frame)
+    source = open_files(data, format=format) if is_path(data) else None
+    frame = open_frame(data if source is None else read_first(source))
     names = list(frame.collect_schema())
     chosen = choose(names)
     if not chosen:
@@ -692,11 +704,8 @@ def _load_head(
     frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
     if source is None:
         return (frame.collect() if is_lazy(frame) else frame), names
-    try:
-        with source.explain_errors():
-            return frame.collect(), names
-    except Unforeseen:  # polars reads more lines of JSON than it is asked for
-        return _load_head(list(source.places), source.kind, choose, source.infer_types(chosen))
+    with source.explain_errors():
+        return frame.collect(), names
 
 
 def _find_kinds(head: Head) -> dict[str, Kind]:

@@ -2,8 +2,8 @@
 
 polars takes a quote inside a field for the start of a quoted one, cuts and fills rows of other lengths, and may not
 notice if only some columns are asked for. So every file is checked first, from its first byte to its last: rows must
-have as many fields as the header, and quotes must enclose whole fields. Quotes inside fields, blank lines, lone
-carriage returns and Excel's `sep=` line are read by Python's `csv` into a plain copy; anything else is an error.
+have as many fields as the header, and quotes must enclose whole fields. Quotes inside fields, blank lines and lone
+carriage returns are read by Python's `csv` into a plain copy; anything else is an error.
 Compressed files are unpacked into a copy.
 """
 
@@ -54,10 +54,6 @@ Stamp = tuple[int, int, int, int]
 
 class Unreadable(ValueError):
     """A file cannot be read in its format."""
-
-
-class Unforeseen(Unreadable):
-    """A later row of a file has another type than the first rows."""
 
 
 class Copy:
@@ -120,9 +116,9 @@ def _delete(process: int, place: Path) -> None:
                 place.rmdir()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A CSV file that was checked.
+    """A text file that was checked.
 
     place, copy
         The plain file to read: the file itself, or a copy that is deleted with this object.
@@ -133,8 +129,10 @@ class Table:
     missing
         The words for missing values to look for: one if no field begins as another does, since looking for all of
         them takes nearly half as long again.
-    again
-        The names that several of its columns have.
+    names, again
+        The names of its columns, and those that several of them have; none for lines of JSON.
+    head
+        Its first bytes.
     """
 
     place: Path
@@ -143,6 +141,8 @@ class Table:
     spaced: bool
     missing: list[str]
     copy: Copy | None
+    head: bytes
+    names: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
 
 
@@ -165,29 +165,38 @@ def open_table(place: Path, kind: str) -> Table:
         copy = _unpack(place)
         plain = place if copy is None else copy.place
         if kind == "jsonl":
-            table = Table(plain, "", _check_lines(plain, place), False, [], copy)
+            rows, head = _check_lines(plain, place)
+            table = Table(plain, "", rows, False, [], copy, head)
         else:
             table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
     _recent.append((key, table))
     return table
 
 
-def _check_lines(place: Path, shown: Path) -> int:
-    """Count the lines of JSON that are not blank; raise an error for what a parser would pass over or could not bear:
-    a name that stands twice in one, and deep nesting."""
-    rows, held = 0, b""
+def _check_lines(place: Path, shown: Path) -> tuple[int, bytes]:
+    """Count the lines of JSON that are not blank, and return the first of them; raise an error for what a parser would
+    pass over or could not bear: a name that stands twice in one, and deep nesting."""
+    rows, held, buffer, head = 0, 0, bytearray(2 * CHUNK), b""
     with open(place, "rb") as file:
-        while piece := file.read(CHUNK):
-            text, line_end, held = (held + piece).rpartition(b"\n")
-            rows += _check_whole_lines(text + line_end, rows, shown)
-            if len(held) > LONGEST:
+        while size := file.readinto(memoryview(buffer)[held : held + CHUNK]):
+            filled = held + size
+            head = head or bytes(memoryview(buffer)[:filled])
+            whole = buffer.rfind(b"\n", held, filled) + 1
+            rows += _check_whole_lines(memoryview(buffer)[:whole], rows, shown)
+            held = filled - whole
+            buffer[:held] = buffer[whole:filled]
+            if held > LONGEST:
                 _refuse(shown, f"must have lines of less than {LONGEST:,} bytes; line {rows + 1:,} is longer.")
-    return rows + _check_whole_lines(held, rows, shown)
+            buffer.extend(bytes(max(0, held + CHUNK - len(buffer))))
+    return rows + _check_whole_lines(memoryview(buffer)[:held], rows, shown), head
 
 
-def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
+def _check_whole_lines(data: memoryview, before: int, shown: Path) -> int:
     """Check lines of JSON, after so many; return how many there are."""
-    lines, fault = _kernel.check_json_lines(np.frombuffer(text, dtype=np.uint8), DEEPEST)
+    lines, fault = _kernel.check_json_lines(np.frombuffer(data, dtype=np.uint8), DEEPEST)
+    if not fault:
+        return lines
+    text = bytes(data)
     where = f"line {before + lines:,}"
     if fault == NO_OBJECT:
         begins = [line.strip() for line in text.split(b"\n") if line.strip()][lines - 1][:1].decode("latin-1")
@@ -198,9 +207,7 @@ def _check_whole_lines(text: bytes, before: int, shown: Path) -> int:
     if fault == NAME_AGAIN:
         again = _find_repeated(text.split(b"\n"), lines)
         _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
-    if fault == ESCAPED_NAME:  # which only a parser can compare
-        return _check_parsed_lines(text, before, shown)
-    return lines
+    return _check_parsed_lines(text, before, shown)  # only a parser can compare names that have escapes
 
 
 def _check_parsed_lines(text: bytes, before: int, shown: Path) -> int:
@@ -212,7 +219,7 @@ def _check_parsed_lines(text: bytes, before: int, shown: Path) -> int:
             _refuse(shown, f"must name each value once in a line; {where} names {again!r} again.", "write one of them.")
         _, fault = _kernel.check_json_lines(np.frombuffer(line, dtype=np.uint8), DEEPEST)
         if fault not in (0, ESCAPED_NAME):
-            _check_whole_lines(line, before + number - 1, shown)
+            _check_whole_lines(memoryview(line), before + number - 1, shown)
     return len(present)
 
 
@@ -266,11 +273,11 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
         _check_encoding(head, shown)
         start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
         file.seek(start)
-        skipped, first, told = -1, b"\n", ""
-        while first and (told or not first.strip()):  # blank lines, and the one of Excel
-            separator, skipped = told or separator, skipped + 1
-            first = file.readline(LONGEST)
-            told = "" if separator else _find_told_separator(first)
+        skipped, first = -1, b"\n"
+        while first and not first.strip():
+            skipped, first = skipped + 1, file.readline(LONGEST)
+        if re.fullmatch(rb"sep=.\s*", first, re.IGNORECASE):
+            _refuse(shown, "must begin with the names of its columns; it begins with `sep=`.", "delete that line.")
         separator = separator or max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
         if not skipped and b"\r" not in first.rstrip(b"\r\n"):
             while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
@@ -296,7 +303,9 @@ def _count_rows(
         return None
     missing = MISSING if state[4] & (SPACED | MAY_BE_MISSING) else MISSING[:1]
     again = tuple(name for name, count in Counter(names).items() if count > 1)
-    return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, again)
+    file.seek(0)
+    head = file.read(CHUNK).removeprefix(UTF8_MARK)
+    return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, head, tuple(names), again)
 
 
 def _check_encoding(head: bytes, shown: Path) -> None:
@@ -309,12 +318,6 @@ def _check_encoding(head: bytes, shown: Path) -> None:
         _refuse(shown, "must be UTF-8; it looks like UTF-16.", f"convert it with `iconv -f {name} -t UTF-8`.")
     if not head.removeprefix(UTF8_MARK).strip():
         _refuse(shown, "must have a line of column names; it is empty.")
-
-
-def _find_told_separator(line: bytes) -> str:
-    """Return the separator in Excel's first line, such as `sep=;`."""
-    told = line.strip(b"\r\n").decode("latin-1")
-    return told[4:] if told[:4].lower() == "sep=" and told[4:] in SEPARATORS else ""
 
 
 def _read_names(line: bytes, separator: str, shown: Path) -> list[str]:

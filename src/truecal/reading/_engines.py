@@ -212,9 +212,9 @@ def _encode_polars(series: Any) -> tuple[list[Any], Ints]:
         physical = series.to_physical().drop_nulls().to_numpy()
         code[known] = _number(physical.astype(np.uint8) if kind == pl.Boolean else physical)
     else:
-        words = series.cast(pl.String) + ""  # a new column, without any claim of order
-        distinct = words.drop_nulls().unique().to_list()
-        code[known] = words.drop_nulls().cast(pl.Enum(distinct)).to_physical().to_numpy()
+        words = series.cast(pl.String).drop_nulls()
+        words = words + "" if any(words.flags.values()) else words  # a new column, without any claim of order
+        code[known] = words.cast(pl.Enum(words.unique())).to_physical().to_numpy()
     first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
     first[code[known[::-1]]] = known[::-1]
     return series.gather(first).to_list(), code

@@ -1,6 +1,7 @@
 """Open files as lazy polars frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives.
 
-Text may be compressed (.gz, .zst). It is read to its end here, which counts its rows.
+Text may be compressed (.gz, .zst). It is read to its end here, which counts its rows. Its columns have the types of
+what they are read for; see `_types`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal._options import FORMATS
 from truecal._text import plural
-from truecal.reading._csv import Stamp, Table, Unforeseen, Unreadable, open_table, stamp
+from truecal.reading._csv import CHUNK, Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._discovery import TEXT, PathLike, copy_stream, expand_all, find_format
 from truecal.reading._engines import column
+from truecal.reading._preview import read_text_head
+from truecal.reading._types import BOOLEANS, ColumnType, convert, find_types
 
-SAMPLE = 10_000  # rows from which the types of text columns are inferred
+SAMPLE = 10_000  # lines of JSON from which the names and types of columns are inferred
+LISTED = 10  # values that an error lists
 _kept: list[Any] = []  # copies of standard input, and of files that `scan` opened
 
 
@@ -35,8 +39,12 @@ class Files:
 
     counts
         The true number of rows of each, which must all arrive.
-    text
-        The options for CSV; see `_open_csv`.
+    types
+        What columns of text are read as; others are text.
+    texts
+        The columns of keys that are text here, whose values may be numbers.
+    marked
+        Whether rows have the name of their file.
     stamps, tables
         What the files were when they were opened; text that was checked, in copies that are deleted with this object.
     """
@@ -45,8 +53,9 @@ class Files:
     counts: tuple[int, ...]
     places: tuple[Path, ...]
     kind: str
-    numbers: tuple[str, ...] = ()
-    text: Mapping[str, Any] = field(default_factory=dict)
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
+    marked: bool = False
     stamps: tuple[Stamp, ...] = ()
     tables: tuple[Table, ...] = ()
 
@@ -54,13 +63,6 @@ class Files:
     def rows(self) -> int:
         """The rows of all files."""
         return sum(self.counts)
-
-    def mark_rows(self, name: str) -> Any:
-        """The same frame with one more column, which names the file of each row."""
-        import polars as pl
-
-        with self.explain_errors():
-            return _open(pl, self.places, self.kind, mark=name, **self.text)
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
@@ -71,14 +73,12 @@ class Files:
             yield
         except pl.exceptions.PolarsError as error:
             self.check_unchanged()
-            if self.kind == "jsonl" and not self.inferred:
+            if self.kind == "jsonl":
                 self._check_lines()
             with suppress(pl.exceptions.PolarsError):  # which lines of JSON that are none give again
-                self._check_numbers(pl)
-                if not self.inferred:  # another type may fit all rows
-                    self._check_times(pl)
+                self._check_words(pl)
             self._check_alike()
-            raise self._unreadable(error, Unforeseen if self.inferred else Unreadable) from error
+            raise self._unreadable(error) from error
         except OSError as error:
             if error.errno is not None:
                 raise
@@ -86,46 +86,9 @@ class Files:
             raise self._unreadable(error) from error
         self.check_unchanged()
 
-    @property
-    def inferred(self) -> bool:
-        """Whether types of columns were inferred from the first rows, as those of text are."""
-        return self.kind in TEXT and self.frame is not None and "types" not in self.text
-
-    def lacks(self, names: Iterable[str]) -> bool:
-        """Whether later lines of JSON may have a column that the first ones lack."""
-        return self.kind == "jsonl" and self.inferred and not set(names) <= set(self.frame.collect_schema())
-
-    def infer_types(self, names: Iterable[str]) -> dict[str, Any]:
-        """The types of columns of CSV, or of all columns of JSON, by all rows; see `open_files`. This takes longer than
-        reading them."""
-        import polars as pl
-
-        if self.kind == "jsonl":
-            with replace(self, frame=None).explain_errors():
-                return dict(_open(pl, self.places, self.kind, infer_schema_length=None).collect_schema())
-        known, found = self.frame.collect_schema(), dict[str, Any]()
-        options = {"infer_schema_length": None, "try_parse_dates": self.text["try_parse_dates"]}
-        schemas = [_open(pl, (place,), self.kind, **options).collect_schema() for place in self.places]
-        for name in dict.fromkeys(names):
-            kinds = {schema[name] for schema in schemas}
-            if len(kinds) == 1:
-                (found[name],) = kinds
-            else:
-                found[name] = pl.Float64 if all(kind.is_numeric() for kind in kinds) else pl.String
-            if found[name] == pl.String and known[name].is_temporal():
-                found[name] = pl.Datetime("us")  # dates, and times besides
-        codes = self.text["codes"]
-        whole = [name for name in (found if codes is None else codes) if name in found and found[name].is_integer()]
-        if whole:
-            words = _open(pl, self.places, self.kind, schema_overrides=dict.fromkeys(whole, pl.String))
-            coded = words.select(_is_code(column(words, name).str.strip_chars(" ")).any().alias(name) for name in whole)
-            row = coded.collect(engine="streaming").row(0, named=True)
-            found |= {name: pl.String for name in whole if row[name]}
-        return found
-
-    def _unreadable(self, error: Exception, kind: type[Unreadable] = Unreadable) -> Unreadable:
+    def _unreadable(self, error: Exception) -> Unreadable:
         reason = str(error).strip().splitlines()[0]
-        return kind(f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}")
+        return Unreadable(f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}")
 
     def check_unchanged(self) -> None:
         """Raise an error if a file was written or replaced since it was opened."""
@@ -147,28 +110,6 @@ class Files:
                 f"Every row must be judged or dropped; of {plural(self.rows, 'row')} of {name_places(self.places)} "
                 f"{arrived:,} arrived."
             )
-
-    def check_dates(self, names: Iterable[str]) -> list[str]:
-        """Raise an error unless dates in CSV are written as YYYY-MM-DD: 03/04/2026 is ambiguous. Return the columns
-        that are text, since their first rows have dates as well as times."""
-        import polars as pl
-
-        columns, mixed = self.frame.collect_schema(), list[str]()
-        for name in names if self.kind in ("csv", "tsv") else ():
-            with self.explain_errors():
-                words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-                head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
-            first = None if head is None else head[name].drop_nulls().first()
-            if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
-                check_year_first(name, first, f"in {name_places(self.places)} ")
-                raise ValueError(
-                    f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
-                    f"{first!r}.\n\nHint: {option('every=None')} takes each value as a period."
-                )
-            if head is not None and columns[name] == pl.String:
-                _check_moments(name, head[name].to_list(), name_places(self.places))
-                mixed.append(name)
-        return mixed
 
     def check_present(self, names: Iterable[str]) -> None:
         """Raise an error that names the file without a column, if any: JSON lines are read with nulls instead."""
@@ -193,43 +134,58 @@ class Files:
         """Yield each of several files with its columns."""
         import polars as pl
 
-        for place in self.places if len(self.places) > 1 else ():
-            with Files(None, (), (place,), self.kind).explain_errors():
-                columns = dict(_open(pl, (place,), self.kind).collect_schema())
+        for i, place in enumerate(self.places if len(self.places) > 1 else ()):
+            own = Files(None, (), (place,), self.kind, tables=self.tables[i : i + 1])
+            if self.kind in ("csv", "tsv"):
+                yield place, dict.fromkeys(self.tables[i].names)
+                continue
+            with own.explain_errors():
+                columns = dict(_open(pl, own, None)[0].collect_schema())
             yield place, columns
 
-    def _check_numbers(self, pl: Any) -> None:
-        """Raise an error that names the first text in a column of numbers, if any."""
-        if self.kind not in TEXT or not self.numbers:
+    def _check_words(self, pl: Any) -> None:
+        """Raise an error that names the first text in a column of numbers, labels or times, if any."""
+        if self.kind not in TEXT:
             return
-        # the encoding does not matter here
-        types = dict.fromkeys(self.numbers, pl.String)
-        words = _open(pl, self.places, self.kind, schema_overrides=types, encoding="utf8-lossy")
-        present = [name for name in self.numbers if name in words.collect_schema()]
-        for name in present:
-            value = column(words, name)
-            wrong = value.is_not_null() & value.str.strip_chars(" ").cast(pl.Float64, strict=False).is_null()
-            rows = words.select(value.alias("value"), wrong.alias("wrong")).with_row_index("row", 1)
-            found = rows.filter("wrong").select("row", "value").collect(engine="streaming")
-            if len(found):
-                row, value = found.sort("row").row(0)
-                raise ValueError(
-                    f"`{name}` must hold numbers; {plural(len(found), 'row')} of "
-                    f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
-                    f"{value!r} in row {row:,}.{advise_on(value)}"
-                )
+        words, _ = _open(pl, replace(self, types={}), None)
+        present = words.collect_schema()
+        for name, kind in self.types.items():
+            if name not in present or kind == "key":
+                continue
+            value = column(words, name).str.strip_chars(" ")
+            fits = value.cast(pl.Float64, strict=False).is_not_null()
+            if kind == "time":
+                fits = value.str.contains(f"^{MOMENT.pattern}$")
+            elif kind == "label" and self._has_booleans(pl, name):
+                fits = value.str.to_lowercase().is_in(list(BOOLEANS))
+            rows = words.select(value.alias("value"), (value.is_not_null() & ~fits).alias("wrong"))
+            wrong = rows.with_row_index("row", 1).filter("wrong").group_by("value")
+            lines = wrong.agg(pl.len().alias("rows"), pl.col("row").min()).collect(engine="streaming").sort("row")
+            if len(lines):
+                self._refuse_words(name, kind, lines.rows())
 
-    def _check_times(self, pl: Any) -> None:
-        """Raise an error that names the first text in a column of dates or times, if any."""
-        if self.kind not in ("csv", "tsv") or self.frame is None:
-            return
-        for name in [name for name, kind in self.frame.collect_schema().items() if kind.is_temporal()]:
-            words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-            value = column(words, name)
-            rows = words.select(value.alias("value"), ~value.str.contains(f"^{MOMENT.pattern}$").alias("wrong"))
-            found = rows.with_row_index("row", 1).filter("wrong").head(1).collect()
-            if len(found):
-                _refuse_moment(name, found["row"][0], found["value"][0], name_places(self.places))
+    def _has_booleans(self, pl: Any, name: str) -> bool:
+        return self.kind != "jsonl" and _find_first_word(pl, self.tables, name).lower() in BOOLEANS
+
+    def _refuse_words(self, name: str, kind: ColumnType, lines: Sequence[tuple[str, int, int]]) -> NoReturn:
+        """Raise an error for words in a column of numbers, labels or times: each with its rows, and the first of
+        these."""
+        value, _, row = lines[0]
+        if kind == "time":
+            _refuse_moment(name, row, value, name_places(self.places))
+        if kind == "label":
+            listed = (f"{word!r} ({plural(rows, 'row')}, the first in row {first:,})" for word, rows, first in lines)
+            more = f" and {len(lines) - LISTED:,} more" if len(lines) > LISTED else ""
+            raise ValueError(
+                f"`{name}` must hold 0 and 1 or booleans; among the labels of {name_places(self.places)} are "
+                f"{', '.join(list(listed)[:LISTED])}{more}.{advise_on(value)}"
+            )
+        count = sum(rows for _, rows, _ in lines)
+        raise ValueError(
+            f"`{name}` must hold numbers; {plural(count, 'row')} of {name_places(self.places)} "
+            f"{'holds' if count == 1 else 'hold'} something else, the first is {value!r} in row {row:,}."
+            f"{advise_on(value)}"
+        )
 
     def _check_lines(self) -> None:
         """Raise an error that names the first line that is no JSON, or has a value that is not alike those before."""
@@ -274,13 +230,6 @@ def is_alike(first: str, second: str) -> bool:
 MOMENT = re.compile(r"\s*\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*")
 
 
-def _check_moments(name: str, words: Sequence[str | None], place: str) -> None:
-    """Raise an error unless all words are dates or times."""
-    for row, word in enumerate(words, 1):
-        if word is not None and not MOMENT.fullmatch(word):
-            _refuse_moment(name, row, word, place)
-
-
 def _refuse_moment(name: str, row: int, word: str, place: str) -> NoReturn:
     raise ValueError(
         f"`{name}` must hold dates or times; in {place} row {row:,} has {word!r}.\n\n"
@@ -297,6 +246,16 @@ def check_year_first(name: str, first: str, where: str = "") -> None:
         raise ValueError(
             f"`{name}` must hold dates written as YYYY-MM-DD, whose order is that of time; {where}the first is "
             f"{first!r}.\n\nHint: write dates as 2026-01-31 (ISO 8601)."
+        )
+
+
+def _check_first_time(name: str, first: str, place: str) -> None:
+    """Raise an error unless the first date in CSV is written as YYYY-MM-DD: 03/04/2026 is ambiguous."""
+    if first and not re.match(r"\d{4}-\d\d-\d\d", first):
+        check_year_first(name, first, f"in {place!r} ")
+        raise ValueError(
+            f"`{name}` must hold dates written as YYYY-MM-DD; in {place!r} the first is {first!r}.\n\n"
+            f"Hint: {option('every=None')} takes each value as a period."
         )
 
 
@@ -343,38 +302,81 @@ def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) ->
     """
     files = open_files(source, format=format)
     _kept.extend(table.copy for table in files.tables if table.copy)
-    return files.frame
+    return with_types(files)
+
+
+def with_types(files: Files) -> Any:
+    """Return the frame of files with the types that fit all rows; those of text are found in a pass of their own."""
+    import polars as pl
+
+    if files.kind not in TEXT:
+        return files.frame
+    with files.explain_errors():
+        if files.kind == "jsonl":
+            return pl.scan_ndjson(_list_patterns(files.tables), infer_schema_length=None)
+        texts = [name for name in files.frame.collect_schema() if name not in files.types]
+        return convert(files.frame, find_types(files.frame, texts)) if texts else files.frame
+
+
+def read_first(files: Files) -> Any:
+    """Return the frame of files, of lines of JSON only the first ones, which tell the types of its columns."""
+    import polars as pl
+
+    if files.kind != "jsonl":
+        return files.frame
+    table = files.tables[0]
+    lines = table.head.rpartition(b"\n")[0] if len(table.head) >= CHUNK else table.head
+    with files.explain_errors():
+        return pl.read_ndjson(lines, infer_schema_length=None).lazy() if lines.strip() else files.frame
 
 
 def open_files(
     source: PathLike | Sequence[PathLike],
     *,
     format: str | None = None,
-    numbers: Sequence[str] = (),
-    dates: bool = False,
-    codes: Sequence[str] | None = (),
-    types: Mapping[str, Any] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
+    mark: str | None = None,
 ) -> Files:
     """Open files as `scan` does, and return them with their places and format.
 
-    Text columns in `numbers` are read as numbers, whatever their first rows hold. With `dates`, which takes longer,
-    text that looks like dates and times is read as such. In `codes`, None for all columns, 007 is not 7: whole numbers,
-    some of which begin with 0, are text. A row that has another type than the first ones raises `Unforeseen` when it is
-    read; then `types` are what `Files.infer_types` returns.
+    `types` tell what columns of text are read as; others are text. `mark` is a column to add to the rows of several
+    files, of the names of these.
     """
     check_fork()
     try:
         import polars as pl
     except ImportError as error:
         raise ImportError("Files need polars: pip install 'truecal[files]'") from error
+    places, kind = find_files(source, format)
+    stamps = tuple(map(stamp, places))
+    if kind not in TEXT:
+        for place in places:
+            with name_place(place), open(place, "rb"):  # raises an error if a file may not be read
+                pass
+    tables = tuple(open_table(place, kind) for place in places) if kind in TEXT else ()
+    marked = mark is not None and len(places) > 1
+    unread = Files(None, (), tuple(places), kind, types or {}, marked=marked, stamps=stamps, tables=tables)
+    if kind in ("csv", "tsv"):
+        unread._check_alike()
+    with unread.explain_errors():
+        frame, texts = _open(pl, unread, mark)
+        frame.collect_schema()
+        if kind in TEXT:
+            counts = [table.rows for table in tables]
+        else:
+            alone = [frame] if len(places) == 1 else [_open_one(pl, place, kind) for place in places]
+            counts = [found.item() for found in pl.collect_all([each.select(pl.len()) for each in alone])]
+    return replace(unread, frame=frame, counts=tuple(counts), texts=frozenset(texts))
+
+
+def find_files(source: PathLike | Sequence[PathLike], format: str | None) -> tuple[list[Path], str]:
+    """Return the files that paths stand for, or a copy of standard input, and their format, which must be one."""
     if format is not None and format not in FORMATS:
         raise ValueError(f"{option('format')} must be one of {', '.join(FORMATS)}; it is {format!r}.")
     if source in ("-", ["-"]):
-        places = [keep_input()]
-        kinds = {format or "csv": places[0]}
-    else:
-        places = expand_all(source)
-        kinds = {format or find_format(place): place for place in reversed(places)}  # with the first file of each
+        return [keep_input()], format or "csv"
+    places = expand_all(source)
+    kinds = {format or find_format(place): place for place in reversed(places)}  # with the first file of each
     if len(kinds) > 1:
         named = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
         formats = [find_format(place) for place in places]
@@ -383,23 +385,16 @@ def open_files(
             f"Files read together must be of one format; these are {named}.\n\n"
             f"Hint: name the files to read, such as '{usual.parent / f'*{usual.suffix}'}'."
         )
-    for place in places:
-        with name_place(place), open(place, "rb"):  # raises an error if a file may not be read
-            pass
     (kind,) = kinds
-    stamps = tuple(map(stamp, places))
-    text: dict[str, Any] = {"try_parse_dates": dates, "codes": codes}
-    text |= {"schema_overrides": dict.fromkeys(numbers, pl.Float64)} | ({} if types is None else {"types": types})
-    unread = Files(None, (), tuple(places), kind, stamps=stamps, tables=_open_tables(places, kind))
-    with unread.explain_errors():
-        frame = _open(pl, unread.places, kind, **text)
-        frame.collect_schema()
-        if kind in TEXT:
-            counts = [table.rows for table in unread.tables]
-        else:
-            alone = [frame] if len(places) == 1 else [_open_one(pl, place, kind) for place in places]
-            counts = [found.item() for found in pl.collect_all([each.select(pl.len()) for each in alone])]
-    return replace(unread, frame=frame, counts=tuple(counts), numbers=tuple(numbers), text=text)
+    return places, kind
+
+
+def list_names(source: PathLike | Sequence[PathLike], format: str | None) -> list[str]:
+    """Return the names of the columns of files."""
+    places, kind = find_files(source, format)
+    if kind in ("csv", "tsv"):
+        return list(dict.fromkeys(open_table(places[0], kind).names))
+    return list(open_files(places, format=kind).frame.collect_schema())
 
 
 def keep_input() -> Path:
@@ -415,28 +410,23 @@ def name_places(places: Sequence[Path]) -> str:
     return f"{str(places[0])!r}{more}"
 
 
-def _open_tables(places: Sequence[Path], kind: str) -> tuple[Table, ...]:
-    """Check text to its end and count its rows."""
-    return tuple(open_table(place, kind) for place in places) if kind in TEXT else ()
-
-
-def _open(pl: Any, places: Sequence[Path], kind: str, mark: str | None = None, **text: Any) -> Any:
-    """Open files as a lazy frame; `text` has options for CSV. `mark` is a column to add, of the names of files."""
-    tables = _open_tables(places, kind)
-    if kind == "parquet":
-        return _open_parquet(pl, places, mark)
-    if kind not in TEXT:
-        frames = [_open_one(pl, place, kind) for place in places]
+def _open(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
+    """Open files as a lazy frame, and return the columns of keys that are text. `mark` is a column to add, of the names
+    of several files."""
+    places, tables, mark = files.places, files.tables, mark if len(files.places) > 1 else None
+    if files.kind == "parquet":
+        return _open_parquet(pl, places, mark), []
+    if files.kind not in TEXT:
+        frames = [_open_one(pl, place, files.kind) for place in places]
         if mark is not None:
             named = zip(frames, places, strict=True)
             frames = [frame.with_columns(pl.lit(str(place)).alias(mark)) for frame, place in named]
-        return pl.concat(frames)
-    opened = _open_lines if kind == "jsonl" else _open_csv
-    frame = opened(pl, tables, include_file_paths=mark, **text)
-    if mark is None:
-        return frame
-    copies = [str(table.place) for table in tables]
-    return frame.with_columns(pl.col(mark).replace(copies, list(map(str, places))))
+        return pl.concat(frames), []
+    frame, texts = (_open_lines if files.kind == "jsonl" else _open_csv)(pl, tables, files.types, mark)
+    if mark is not None:
+        copies = [str(table.place) for table in tables]
+        frame = frame.with_columns(pl.col(mark).replace(copies, list(map(str, places))))
+    return frame, texts
 
 
 def _open_one(pl: Any, place: Path, kind: str) -> Any:
@@ -446,78 +436,94 @@ def _open_one(pl: Any, place: Path, kind: str) -> Any:
     return _open_ipc(pl, place) if kind == "ipc" else _read_npz(pl, place).lazy()
 
 
+def _list_patterns(tables: Sequence[Table]) -> list[str]:
+    """The places of lines of JSON, for polars, which takes nothing but patterns."""
+    return [glob.escape(str(table.place)) for table in tables]
+
+
 def _open_lines(
-    pl: Any,
-    tables: Sequence[Table],
-    include_file_paths: str | None = None,
-    infer_schema_length: int | None = SAMPLE,
-    schema_overrides: Mapping[str, Any] | None = None,
-    types: Mapping[str, Any] | None = None,
-    **_: Any,
-) -> Any:
-    """Open lines of JSON. Where a column of numbers begins with whole ones, fractions may follow. `types` are those of
-    all columns, if they are known."""
-    patterns = [glob.escape(str(table.place)) for table in tables]  # it takes nothing else
-    options: dict[str, Any] = {"include_file_paths": include_file_paths}
-    options |= {"schema": dict(types)} if types is not None else {"infer_schema_length": infer_schema_length}
-    frame = pl.scan_ndjson(patterns, **options)
-    known = frame.collect_schema()
-    given = {
-        name: kind
-        for name, kind in (schema_overrides or {}).items()
-        if name in known and (kind == pl.String or known[name].is_integer())
-    }
-    return pl.scan_ndjson(patterns, schema_overrides=given, **options) if given else frame
+    pl: Any, tables: Sequence[Table], types: Mapping[str, ColumnType], mark: str | None
+) -> tuple[Any, list[str]]:
+    """Open lines of JSON, whose values have types: keys are text if some value may be no text."""
+    patterns = _list_patterns(tables)
+    known = pl.scan_ndjson(patterns, infer_schema_length=SAMPLE).collect_schema()
+    if not set(types) <= set(known):  # later lines may have more columns
+        known = pl.scan_ndjson(patterns, infer_schema_length=None).collect_schema()
+    schema, texts = dict(known), []
+    for name, kind in types.items():
+        found = known.get(name)
+        if kind in ("number", "label") and found is not None and (found.is_numeric() or found == pl.Null):
+            schema[name] = pl.Float64
+        elif kind == "key" and found is not None and not found.is_nested():
+            schema[name] = pl.String
+            texts += [name] if found != pl.String else []
+    if not types:
+        schema = dict.fromkeys(schema, pl.String)
+    return pl.scan_ndjson(patterns, schema=schema, include_file_paths=mark), texts
 
 
 def _open_csv(
-    pl: Any,
-    tables: Sequence[Table],
-    schema_overrides: Mapping[str, Any] | None = None,
-    codes: Sequence[str] | None = (),
-    types: Mapping[str, Any] | None = None,
-    **text: Any,
-) -> Any:
-    """Open CSV; columns of numbers may have spaces around them. Codes that are whole numbers in the first rows are read
-    as such, and a later one that is none, or begins with 0, raises an error of polars. `types` are known."""
-    options = {"separator": tables[0].separator, "glob": False, "infer_schema_length": SAMPLE, **text}
-    places, missing = [table.place for table in tables], tables[0].missing
-    given = {**(types or {}), **(schema_overrides or {})}
-    frame = pl.scan_csv(places, null_values=missing, schema_overrides=given, **options)
-    padded, whole = dict[str, Any](), dict[str, Any]()
-    if any(table.spaced for table in tables):
-        head = pl.scan_csv(places, **options | {"infer_schema": False}).head(SAMPLE).collect()
-        found = {name: given.get(name) or _find_padded(pl, head[name], missing) for name in head.columns}
-        padded = {name: kind for name, kind in found.items() if kind not in (None, pl.String)}
-    if codes is None or codes:
-        schema = frame.collect_schema() | padded
-        names = schema if codes is None else [name for name in codes if name in schema]
-        whole = {name: schema[name] for name in names if name not in given and schema[name].is_integer()}
-    if not padded and not whole:
-        return frame
-    words = given | dict.fromkeys(padded | whole, pl.String)
-    frame = pl.scan_csv(places, null_values=missing, schema_overrides=words, **options)
-    values = {name: column(frame, name) for name in padded | whole}
-    values |= {name: values[name].str.strip_chars(" ").replace(dict.fromkeys(missing)) for name in padded}
-    for name in whole:
-        values[name] = pl.when(_is_code(values[name])).then(pl.lit("a code")).otherwise(values[name])
-    return frame.with_columns(*(value.cast((padded | whole)[name]).alias(name) for name, value in values.items()))
+    pl: Any, tables: Sequence[Table], types: Mapping[str, ColumnType], mark: str | None
+) -> tuple[Any, list[str]]:
+    """Open CSV, all of whose values are text; numbers may have spaces around them."""
+    first, missing = tables[0], max((table.missing for table in tables), key=len)
+    chosen = {name: _choose_type(pl, tables, name, kind) for name, kind in types.items() if name in first.names}
+    spaced = {name: kind for name, kind in chosen.items() if any(table.spaced for table in tables)}
+    spaced = {name: kind for name, kind in spaced.items() if kind not in (pl.String, pl.Boolean)}
+    given = {name: kind for name, kind in chosen.items() if name not in spaced}
+    frame = _scan_text(pl, tables, given, include_file_paths=mark)
+    if spaced:
+        words = {name: column(frame, name).str.strip_chars(" ") for name in spaced}
+        plain = {name: pl.when(~word.is_in(missing)).then(word) for name, word in words.items()}
+        values = (
+            plain[name].str.to_datetime(time_unit="us") if kind.is_temporal() else plain[name].cast(kind)
+            for name, kind in spaced.items()
+        )
+        frame = frame.with_columns(*(value.alias(name) for name, value in zip(spaced, values, strict=True)))
+    return frame, [name for name, kind in types.items() if kind == "key" and name in chosen]
 
 
-def _is_code(words: Any) -> Any:
-    """Whether text begins with 0 and goes on: the number 007 is a code, and not 7."""
-    return words.str.starts_with("0") & (words.str.len_bytes() > 1)
+def _scan_text(pl: Any, tables: Sequence[Table], types: Mapping[str, Any], **options: Any) -> Any:
+    """Open CSV with some columns of these types, and the others as text."""
+    first, missing = tables[0], max((table.missing for table in tables), key=len)
+    schema = {name: types.get(name, pl.String) for name in first.names}
+    # with all names polars need not look at the file; equal ones, and those with quotes, it names in its own way
+    own_names = first.again or any(chr(34) in name for name in first.names)
+    known = {"infer_schema": False, "schema_overrides": types} if own_names else {"schema": schema}
+    options |= {"separator": first.separator, "glob": False, "null_values": missing}
+    return pl.scan_csv([table.place for table in tables], **known, **options)
 
 
-def _find_padded(pl: Any, column: Any, missing: Sequence[str]) -> Any:
-    """Return the type of numbers in a column of text, some with spaces around them; None if it holds others."""
-    words = column.drop_nulls()
-    plain = words.str.strip_chars(" ")
-    values = plain.filter(~plain.is_in(missing))
-    for kind in (pl.Int64, pl.Float64) if len(values) and (plain != words).any() else ():
-        if not values.cast(kind, strict=False).null_count():
-            return kind
-    return None
+def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) -> Any:
+    """The type that a column of CSV is read as. The first label tells whether labels are numbers, booleans or words."""
+    if kind == "time":
+        _check_first_time(name, _find_first_word(pl, tables, name), str(tables[0].place))
+        return pl.Datetime("us")
+    if kind != "label":
+        return pl.Float64 if kind == "number" else pl.String
+    word = _find_first_word(pl, tables, name)
+    if word.lower() in BOOLEANS:
+        return pl.Boolean
+    return pl.Float64 if not word or _is_number(word) else pl.String
+
+
+def _find_first_word(pl: Any, tables: Sequence[Table], name: str) -> str:
+    """The first value of a column of CSV that is not missing; "" if there is none."""
+    head = read_text_head(tables[0])
+    present = head.columns[name].present() if name in head.columns else []
+    if len(present) or (len(tables) == 1 and head.rows == tables[0].rows):
+        return str(present[0]) if len(present) else ""
+    words = _scan_text(pl, tables, {})
+    found = words.select(column(words, name).alias("word")).drop_nulls().head(1).collect(engine="streaming")
+    return str(found["word"][0]).strip() if len(found) else ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _open_parquet(pl: Any, places: Sequence[Path], mark: str | None) -> Any:

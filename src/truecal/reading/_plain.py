@@ -6,7 +6,6 @@ that polars gives or none: files with anything else in what is asked for, a miss
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,70 +17,11 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal.data import AnyArray, Floats, Ints
-from truecal.reading._csv import UTF8_MARK, Stamp, open_table, stamp
+from truecal.reading._csv import CHUNK, UTF8_MARK, Stamp, open_table, stamp
 from truecal.reading._discovery import expand_all, find_format, is_path
-from truecal.reading._preview import ROWS, Head, Type
 
 MOST = 1 << 21  # bytes of a file; more of them take as long as the import
-WHOLE = b"0123456789-"
-NUMERALS = WHOLE + b".eE"  # a plus sign is left to polars
-LONGEST = 18  # digits of a whole number that surely fits 64 bits
-TEXT = re.compile(rb"[^0-9.e+\x80-\xff-]|[0-9]-")  # what no number has, as in 2026-01-31; others have digits, too
-WORDS = {b"true", b"false", *(sign + word for sign in (b"", b"-", b"+") for word in (b"inf", b"nan", b"infinity"))}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainColumn:
-    """The first values of a column: its type, the values that are not missing, and whether each is, if any is."""
-
-    type: Type
-    values: list[Any]
-    gone: list[bool]
-
-    @classmethod
-    def of(cls, fields: Sequence[bytes], missing: frozenset[bytes]) -> PlainColumn | None:
-        """The values with the type that polars infers; None if that is not clear."""
-        gone = [] if missing.isdisjoint(fields) else [field in missing for field in fields]
-        present = [field for field in fields if field not in missing] if gone else fields
-        numbers = _read_numbers(present)
-        if numbers is not None:
-            if any(len(field) > LONGEST and not field.translate(None, WHOLE) for field in present):
-                return None
-            whole = not b"".join(present).translate(None, WHOLE)
-            return cls("integer", list(map(int, present)), gone) if whole else cls("number", numbers, gone)
-        words = {field.lower() for field in set(present)}
-        if present and words <= {b"true", b"false"}:
-            return cls("boolean", [field.lower() == b"true" for field in present], gone)
-        if present and not any(map(TEXT.search, words - WORDS)):
-            return None  # any of them might be a number to polars; a word makes all of the column text
-        return cls("text", [field.decode() for field in present], gone)
-
-    def distinct(self) -> list[Any]:
-        """The values, each once and without those that are missing."""
-        return list(set(self.values))
-
-    def encode(self) -> tuple[list[Any], Ints]:
-        """The distinct values, None among them if one is missing, and the number of each row's value."""
-        rows = self.every()
-        codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
-        return list(codes), np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
-
-    def every(self) -> list[Any]:
-        """The values of all rows, None if they are missing."""
-        present = iter(self.values)
-        return [None if gone else next(present) for gone in self.gone] if self.gone else self.values
-
-    def present(self) -> Any:
-        """The values that are not missing, those of numbers as an array."""
-        return np.array(self.values, np.float64) if self.type in ("integer", "number") else self.values
-
-    def rows(self) -> AnyArray:
-        """The numbers of all rows, NaN if they are missing."""
-        if not self.gone:
-            return np.array(self.values, np.float64)
-        found = np.full(len(self.gone), np.nan)
-        found[~np.array(self.gone)] = self.values
-        return found
+NUMERALS = b"0123456789-.eE"  # a plus sign is left to polars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,28 +33,18 @@ class PlainTable:
     separator: bytes
     missing: frozenset[bytes]
 
-    def split(self, rows: int | None = None) -> dict[str, list[bytes]]:
-        """The fields of each column, or of the first rows."""
-        lines = self.lines if rows is None else b"\n".join(self.lines.split(b"\n", rows)[:rows])
-        fields = lines.replace(b"\n", self.separator).split(self.separator)
+    def split(self) -> dict[str, list[bytes]]:
+        """The fields of each column."""
+        fields = self.lines.replace(b"\n", self.separator).split(self.separator)
         return {name: fields[i :: len(self.names)] for i, name in enumerate(self.names)}
 
-    def read_head(self) -> Head | None:
-        """The first rows; None if the type of a column is not clear."""
-        fields = self.split(ROWS)
-        found = {name: PlainColumn.of(own, self.missing) for name, own in fields.items()}
-        columns = {name: column for name, column in found.items() if column is not None}
-        return Head(columns, len(fields[self.names[0]]), self.names) if len(columns) == len(found) else None
 
-
-def read_segments(fields: Sequence[bytes], missing: frozenset[bytes]) -> PlainColumn | None:
-    """Read a column of segments; None if its first rows may be of another type, or have fractions or codes as 007."""
-    first, every = PlainColumn.of(fields[:ROWS], missing), PlainColumn.of(fields, missing)
-    if first is None or every is None or first.type != every.type or every.type == "number":
-        return None
-    if every.type == "integer" and any(field[:1] == b"0" and len(field) > 1 for field in set(fields)):
-        return None
-    return every
+def read_segments(fields: Sequence[bytes], missing: frozenset[bytes]) -> tuple[list[str | None], Ints]:
+    """Return the distinct values of a column of segments, None among them if one is missing, and the number of each
+    row's value."""
+    codes = {field: code for code, field in enumerate(dict.fromkeys(fields))}
+    values = [None if field in missing else field.decode() for field in codes]
+    return values, np.fromiter(map(codes.__getitem__, fields), np.int64, len(fields))
 
 
 def read_labels(fields: Sequence[bytes]) -> AnyArray | None:
@@ -141,19 +71,21 @@ def open_plain(data: Any, format: str | None) -> PlainTable | None:
     return None if before[2] > MOST else _open_once(place, kind, before)
 
 
-@lru_cache(maxsize=1)  # columns are inferred, and rows looked at and read, from the same file
+@lru_cache(maxsize=1)  # it is asked for again whether a file is plain
 def _open_once(place: Path, kind: str, before: Stamp) -> PlainTable | None:
     """Open a file that was last written when its stamp says."""
-    with name_place(place), open(place, "rb") as file:
-        text = file.read()
-    text = text.removeprefix(UTF8_MARK).replace(b"\r\n", b"\n").removesuffix(b"\n")
-    if b'"' in text or b"\r" in text:
-        return None
     table = open_table(place, kind)
-    if table.copy is not None or table.spaced or table.again or not table.rows or stamp(place) != before:
+    if table.copy is not None or table.spaced or table.again or not table.rows:
         return None
-    first, _, lines = text.partition(b"\n")
-    names, separator = first.decode().split(table.separator), table.separator.encode()
+    text = table.head
+    if before[2] >= CHUNK:
+        with name_place(place), open(place, "rb") as file:
+            text = file.read().removeprefix(UTF8_MARK)
+    text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
+    if b'"' in text or b"\r" in text or stamp(place) != before:
+        return None
+    _, _, lines = text.partition(b"\n")
+    names, separator = list(table.names), table.separator.encode()
     counts = text.count(b"\n"), text.count(separator)
     if "" in names or counts != (table.rows, (table.rows + 1) * (len(names) - 1)):
         return None

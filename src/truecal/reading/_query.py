@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from truecal._text import plural
 from truecal.data import (
     AnyArray,
     Reason,
-    ReasonKind,
     RowCounts,
     WeightSpan,
     advise_weights,
@@ -29,8 +28,6 @@ from truecal.data import (
     whole_cell,
 )
 from truecal.metrics import choose_bits
-from truecal.reading import _extras as extras
-from truecal.reading._classes import OFF
 from truecal.reading._columns import (
     Kind,
     Roles,
@@ -42,7 +39,7 @@ from truecal.reading._columns import (
     find_scales,
 )
 from truecal.reading._csv import MISSING as MISSING_WORDS
-from truecal.reading._csv import Unforeseen, Unreadable
+from truecal.reading._csv import Unreadable
 from truecal.reading._discovery import is_path
 from truecal.reading._engines import (
     collect,
@@ -58,30 +55,27 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._files import Files, advise_on, check_year_first, open_files
-from truecal.reading._plain import open_plain
+from truecal.reading._files import Files, advise_on, check_year_first, list_names, open_files
+from truecal.reading._row_columns import check_row_columns, prepare_row_columns
+from truecal.reading._status import (
+    COUNT_FRACTION,
+    MISSING,
+    NO_CLUSTER,
+    NO_LABEL,
+    NO_MATCH,
+    NO_SCORE,
+    NO_TIME,
+    OTHER_LABEL,
+    REASONS,
+    SCORE_NAN,
+    SCORE_OUTSIDE,
+    VALID,
+    WRONG,
+)
+from truecal.reading._types import ColumnType
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
-T = TypeVar("T")
 DROP = 'missing="drop"'  # the option that leaves out rows without a value
-CLUSTERLESS = extras.KINDS
-KINDS = extras.KINDS + 1
-# Why a row is invalid, by its status: the role of a column, and what is wrong. Rows with missing values may be dropped.
-MISSING: dict[int, tuple[str, ReasonKind]] = {
-    1: ("score", ReasonKind.NULL),
-    2: ("score", ReasonKind.NAN),
-    4: ("label", ReasonKind.NULL),
-    6: ("time", ReasonKind.NULL),
-    **extras.MISSING,
-    CLUSTERLESS: ("cluster", ReasonKind.NULL),
-}
-WRONG: dict[int, tuple[str, ReasonKind]] = {
-    3: ("score", ReasonKind.OUT_OF_RANGE),
-    5: ("label", ReasonKind.NOT_BINARY),
-    OFF: ("score", ReasonKind.NOT_NORMALIZED),
-    **extras.WRONG,
-}
-UNMATCHED = 7
 CLUSTER = "cluster"  # the renamed column
 MANY = 100  # labels, of which an error shows a few
 LISTED = 10  # values that an error lists
@@ -108,7 +102,8 @@ class Joined(NamedTuple):
 class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
     nothing; `joined` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
-    that labels and scores were computed from, if they were."""
+    that labels and scores were computed from, if they were. `texts` are the columns of a text file that tell segments
+    or clusters apart: their values may be numbers."""
 
     frame: Any
     roles: Roles
@@ -117,31 +112,22 @@ class Query:
     joined: Joined | None = None
     marked: bool = False
     origin: Query | None = None
+    texts: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, data: Any, roles: Roles, types: Mapping[str, Any] | None = None) -> Query:
-        """Make the query of a dataframe or of files, whose `types` may be known; raise an error if a column is missing
-        or of the wrong type."""
-        other = roles.baseline
-        numbers = (*roles.scores, other) if isinstance(other, str) and not roles.on else roles.scores
-        numbers = (*numbers, *roles.extras.names.values())
-        dates, codes = any(roles.periods.values()), (*roles.by, *roles.clusters)
-        frame, source = open_data(data, roles.format, numbers, dates, codes, roles.on, types)
-        if source is not None and source.lacks((roles.label, *numbers, *codes, *roles.on)):
-            return cls.of(list(source.places), replace(roles, format=source.kind), source.infer_types(()))
+    def of(cls, data: Any, roles: Roles) -> Query:
+        """Make the query of a dataframe or of files; raise an error if a column is missing or of the wrong type."""
+        types = roles.types
+        mark = FILE if roles.missing == "drop" or roles.counted else None
+        frame, source = open_data(data, roles.format, types, mark)
         if source is not None:
-            source.check_once((roles.label, *numbers, *roles.by, *roles.on, *roles.clusters))
-            mixed = source.check_dates(name for name, every in roles.periods.items() if every)
-            if mixed and types is None:
-                known = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
-                known |= dict.fromkeys(mixed, language(frame).Datetime("us"))
-                return cls.of(list(source.places), replace(roles, format=source.kind), known)
-        query = cls(decode_numbers(frame, (roles.label, *numbers)), roles, source)
+            source.check_once(types)
+        numbers = [name for name, kind in types.items() if kind in ("number", "label")]
+        query = cls(decode_numbers(frame, numbers), roles, source)
+        if source is not None:
+            query = replace(query, marked=source.marked, texts=source.texts)
         query = replace(query, roles=query._check_columns())
-        if source is not None and len(source.places) > 1 and (roles.missing == "drop" or roles.extras.counted):
-            frame = decode_numbers(open_frame(source.mark_rows(FILE)), (roles.label, *numbers))
-            query = replace(query, frame=frame, marked=True)
-        return query if other is None else query._with_baseline()
+        return query if roles.baseline is None else query._with_baseline()
 
     def of_model(self, index: int) -> Query:
         """Return the same query for one of the models."""
@@ -152,7 +138,7 @@ class Query:
         """Raise an error if a column is missing or of the wrong type; parse a positive label given as text."""
         roles, pl, schema = self.roles, language(self.frame), self.frame.collect_schema()
         named = [("label", roles.label), *(("score", name) for name in roles.scores)]
-        named += [(ROLES.get(role, role), name) for role, name in roles.extras.names.items()]
+        named += [(ROLES.get(role, role), name) for role, name in roles.row_columns.items()]
         named += [("cluster", name) for name in roles.clusters]
         for role, name in [*named, *(("time" if name in roles.periods else "by", name) for name in roles.by)]:
             if name not in schema and self.source is not None:
@@ -161,7 +147,7 @@ class Query:
         kind = schema[roles.label]
         plain = kind.is_numeric() or kind == pl.Boolean
         self._check_scores(roles.scores)
-        roles.extras.check(schema)
+        check_row_columns(roles, schema)
         for name in (roles.label, *roles.by, *roles.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
@@ -243,7 +229,7 @@ class Query:
                 f"{option('on')} must name the columns that match the baseline's rows with these; it is missing."
             )
         added = {name: f"{BASELINE}{i}" for i, name in enumerate(roles.scores)}
-        frame, others = _join_scores(self.frame, other, roles, added)
+        frame, others = _join_scores(self, other, added)
         joined = Joined(_count_rows(self.frame) if self.rows is None else self.rows, others)
         return replace(self, frame=frame, baselines=tuple(added.values()), joined=joined)
 
@@ -288,7 +274,7 @@ class Query:
         """Return the frame with only the columns to read."""
         roles = self.roles
         names = (roles.label, *roles.scores, *self.baselines, *roles.by, *roles.clusters)
-        names = (*names, *roles.extras.names.values())
+        names = (*names, *roles.row_columns.values())
         return pick(self.frame, {name: name for name in (*names, *self._added)})
 
     @property
@@ -303,12 +289,12 @@ class Query:
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
         names |= {f"by{i}": name for i, name in enumerate(self.roles.by)}
         names |= dict(zip(self._cluster_names, self.roles.clusters, strict=True))
-        rows = pick(rows, names | self.roles.extras.names | {name: name for name in self._added})
+        rows = pick(rows, names | self.roles.row_columns | {name: name for name in self._added})
         changed = [*self._plain_types(rows), *self._periods()]
         rows = rows.with_columns(*changed) if changed else rows
-        if not self.roles.extras.names:
+        if not self.roles.row_columns:
             return rows
-        return self.roles.extras.prepare(rows, [name for name in names if name.startswith(("score", "base"))])
+        return prepare_row_columns(self.roles, rows, [name for name in names if name.startswith(("score", "base"))])
 
     @property
     def needed(self) -> list[str]:
@@ -335,13 +321,13 @@ class Query:
         else:
             positive, usable = y == 1, (y == 0) | (y == 1)
         p = [pl.col(name) for name in scores]
-        status: Any = pl.when(usable).then(pl.lit(0)).otherwise(pl.lit(5))
+        status: Any = pl.when(usable).then(pl.lit(VALID)).otherwise(pl.lit(OTHER_LABEL))
         kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
-            (3, lambda x: (x < 0) | (x > 1)),
-            (2, lambda x: x.is_nan()),
-            (1, lambda x: x.is_null()),
+            (SCORE_OUTSIDE, lambda x: (x < 0) | (x > 1)),
+            (SCORE_NAN, lambda x: x.is_nan()),
+            (NO_SCORE, lambda x: x.is_null()),
         )
-        status = pl.when(missing).then(pl.lit(4)).otherwise(status)
+        status = pl.when(missing).then(pl.lit(NO_LABEL)).otherwise(status)
         for name in self.needed[1:]:
             status = pl.when(pl.col(name).is_null()).then(pl.lit(status_of(name))).otherwise(status)
         for code, condition in kinds:
@@ -349,8 +335,8 @@ class Query:
                 # a row without a match has no baseline score, and is reported as unmatched instead
                 wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.joined else condition(x)
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
-        if self.roles.extras.names:
-            status = pl.when(pl.col("extra") != 0).then(pl.col("extra")).otherwise(status)
+        if self.roles.row_columns:
+            status = pl.when(pl.col("extra") != VALID).then(pl.col("extra")).otherwise(status)
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
@@ -410,8 +396,8 @@ class Query:
             rows = self._clear_labels(rows)
             roles = replace(self.roles, by=(), periods={})
             query, scores = replace(self, roles=roles), ["score0", "base0"]
-        sums = self.roles.extras.sums
-        more = [*(["extra"] if self.roles.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
+        sums = self.roles.sums
+        more = [*(["extra"] if self.roles.row_columns else []), *sums, *(["raw"] if "weight" in sums else [])]
         rows = rows.select(*dict.fromkeys([*query.needed, *query._segment_names, *scores, *more]))
         others = ("rows", *sums, *(("least", "most") if "weight" in sums else ()), *query._cluster_names)
         counts = ("status", "rows", *(("weight",) if "weight" in sums else ()))
@@ -448,12 +434,12 @@ class Query:
             seen = sampling.to_sampled(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
             rows = rows.with_columns(seen.alias("score0"))
         key = half_cell(pl.col("score0"), bits, where, hold)
-        key = where(pl.col("status") == 0, key, pl.col("status") * INVALID)
+        key = where(pl.col("status") == VALID, key, pl.col("status") * INVALID)
         rows = rows.with_columns(key.alias("key"))
         score, counts = pl.col("score0"), ["rows", "pos"]
         rows = rows.with_columns(pl.col("one").alias("pos"), score.alias("score_sum"))
         added = ["pos", "score_sum"]
-        if self.roles.extras.count is not None:
+        if self.roles.count is not None:
             weight = pl.col("weight")
             rows = rows.with_columns(*((pl.col(name) * weight).alias(name) for name in added))
             added, counts = [*added, "weight"], [*counts, "weight"]
@@ -465,14 +451,14 @@ class Query:
         )
         lines = _collect_counts(found, tuple(counts))
         status = np.where(lines["key"] >= INVALID, lines["key"] / INVALID, 0).astype(np.int64)
-        lines["key"] = whole_cell(np.where(status == 0, lines["key"], 0.0), bits)
+        lines["key"] = whole_cell(np.where(status == VALID, lines["key"], 0.0), bits)
         return lines | {"status": status, "n": lines.get("weight", lines["rows"])}
 
     def span_weights(self) -> WeightSpan:
         """Return the smallest and largest weight of each label, asked for in the engine."""
         pl = language(self.frame)
         rows = self.judge(self.rename(self.frame), ["score0"], "raw")
-        rows = rows.filter((pl.col("status") == 0) | (pl.col("status") == extras.FRACTION))
+        rows = rows.filter((pl.col("status") == VALID) | (pl.col("status") == COUNT_FRACTION))
         raw = pl.col("raw")
         found = rows.group_by("one").agg(raw.min().alias("least"), raw.max().alias("most"), pl.len().alias("rows"))
         return span_lines(_collect_counts(found, ("one", "rows")))
@@ -484,9 +470,9 @@ class Query:
     def _replace_invalid(self) -> Any:
         """Return the rows with their status; invalid rows have the score 0."""
         pl = language(self.frame)
-        usable = pl.col("status") == 0
+        usable = pl.col("status") == VALID
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
-        others = [*(["weight"] if self.roles.extras.count else []), *self._cluster_names]
+        others = [*(["weight"] if self.roles.count else []), *self._cluster_names]
         return self.judge(self.rename(self.frame), ["score0"], *others).with_columns(score)
 
     def count_files(self) -> dict[str, int]:
@@ -522,33 +508,33 @@ class Query:
         """Raise an error if there are invalid rows that may not be dropped, or no valid ones. `counts` has the number
         of rows of each status, for these scores."""
         total = int(counts.sum())
-        if counts[UNMATCHED]:
+        if counts[NO_MATCH]:
             raise ValueError(
                 f"Every row must have one match in the baseline by {', '.join(map(repr, self.roles.on))}; "
-                f"{int(counts[UNMATCHED]):,} of {total:,} have none.\n\nHint: give the baseline of the same rows, and "
+                f"{int(counts[NO_MATCH]):,} of {total:,} have none.\n\nHint: give the baseline of the same rows, and "
                 f"{option('on')} the columns that name a row in both."
             )
         wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
         if wrong or (self.roles.missing == "raise" and missing):
-            first = self._find_first(scores) if counts[3] else None
-            hint = self._advise_range(bool(counts[3]), first) if wrong else self._advise_missing()
-            hint = advise_weights() if counts[extras.FRACTION] else hint
+            first = self._find_first(scores) if counts[SCORE_OUTSIDE] else None
+            hint = self._advise_range(bool(counts[SCORE_OUTSIDE]), first) if wrong else self._advise_missing()
+            hint = advise_weights() if counts[COUNT_FRACTION] else hint
             reasons = self._describe_invalid(counts, scores)
             place = self._find_invalid(counts, scores) if first is None else self._describe_position(*first)
             time = ", a time" if any(name in self.roles.periods for name in self.roles.by) else ""
             more = ", a cluster" * len(self.roles.clusters)
-            more += "".join(f", {RULES[name]}" for name in self.roles.extras.names)
+            more += "".join(f", {RULES[name]}" for name in self.roles.row_columns)
             error = ValueError(
                 f"Every row must have a label{time}{more} and a score in {(self.origin or self).roles.span}; of "
                 f"{plural(total, 'row')} {reasons}.{place}{hint}"
             )
             raise add_page("data.md", error)
-        if not counts[0]:
+        if not counts[VALID]:
             raise ValueError("The data must have at least one valid row; they have none.")
 
     def name_reasons(self, counts: AnyArray, score: str) -> dict[Reason, int]:
         """Return the invalid rows by reason, given the number of rows of each status for this score."""
-        names, statuses = self._name_roles([score]), MISSING | WRONG | extras.LEFT_OUT
+        names, statuses = self._name_roles([score]), REASONS
         found = {code: status for code, status in statuses.items() if counts[code]}
         return {Reason(names[role][0], kind): int(counts[code]) for code, (role, kind) in found.items()}
 
@@ -559,7 +545,7 @@ class Query:
             "label": [self.roles.label],
             "time": list(self.roles.periods),
             "cluster": list(self.roles.clusters),
-            **{role: [name] for role, name in self.roles.extras.names.items()},
+            **{role: [name] for role, name in self.roles.row_columns.items()},
         }
 
     def _describe_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
@@ -567,7 +553,7 @@ class Query:
         from truecal import words
 
         names, span, described = self._name_roles(scores), (self.origin or self).roles.span, []
-        for code, (role, kind) in (MISSING | WRONG | extras.LEFT_OUT).items():
+        for code, (role, kind) in REASONS.items():
             if counts[code]:
                 columns = " or ".join(f"`{name}`" for name in names[role])
                 what = words.describe_reason_kind(kind, span if role == "score" else "[0, 1]")
@@ -592,17 +578,17 @@ class Query:
         """Where the first label is that is neither 0 nor 1, or else the first value that is missing; "" where rows have
         no order."""
         if not self._placed:
-            return self._list_strange() if counts[5] and self.origin is None else ""
+            return self._list_strange() if counts[OTHER_LABEL] and self.origin is None else ""
         value, schema = language(self.frame).col("value"), self.frame.collect_schema()
         times = [name for name in self.roles.by if name in self.roles.periods]
-        gaps = {1: scores, 2: scores, 4: [self.roles.label], 6: times}
+        gaps = {NO_SCORE: scores, SCORE_NAN: scores, NO_LABEL: [self.roles.label], NO_TIME: times}
         names = [name for code, own in gaps.items() if counts[code] for name in own if name in schema]
-        names = [self.roles.label] if counts[5] else names
+        names = [self.roles.label] if counts[OTHER_LABEL] else names
         gone = {
             name: value.is_null() | value.is_nan() if schema[name].is_float() else value.is_null() for name in names
         }
         other = (value != 0) & (value != 1)
-        searched = {name: other & ~missing for name, missing in gone.items()} if counts[5] else gone
+        searched = {name: other & ~missing for name, missing in gone.items()} if counts[OTHER_LABEL] else gone
         found = []
         for name, wrong in searched.items():
             first = self._find_row(name, wrong)
@@ -610,7 +596,7 @@ class Query:
         if not found:
             return ""
         row, held, name = min(found, key=lambda entry: entry[0])
-        if counts[5]:
+        if counts[OTHER_LABEL]:
             return f" The first is {held:g}, {self._name_row(row)} of `{name}`.{self._list_strange()}"
         return f" The first is {self._name_row(row)} of `{name}`."
 
@@ -713,7 +699,8 @@ class Query:
         for value in values[:LISTED]:
             row = self._find_row(self.roles.label, language(self.frame).col("value") == value) if self._placed else None
             place = "" if row is None else f", the first {self._name_row(row[0])}"
-            described.append(f"{value!r} ({plural(counts[value], 'row')}{place})")
+            shown = f"{value:g}" if isinstance(value, float) else repr(value)
+            described.append(f"{shown} ({plural(counts[value], 'row')}{place})")
         more = f" and {len(values) - LISTED:,} more" if len(values) > LISTED else ""
         return f"{', '.join(described)}{more}"
 
@@ -735,49 +722,21 @@ def span_lines(lines: Mapping[str, Any]) -> WeightSpan:
 
 def status_of(name: str) -> int:
     """The status of rows in which a needed column is null."""
-    return {MATCHED: UNMATCHED, CLUSTER: CLUSTERLESS}.get(name, 6)
+    return {MATCHED: NO_MATCH, CLUSTER: NO_CLUSTER}.get(name, NO_TIME)
 
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
     """Return the columns of a dataframe or of files."""
-    plain = open_plain(frame, format)
-    return list(open_data(frame, format)[0].collect_schema()) if plain is None else plain.names
-
-
-def read_data(data: Any, roles: Roles, read: Callable[[Query], T]) -> T:
-    """Read the query of data; once more if a later row of text has another type than the first ones."""
-    query = Query.of(data, roles)
-    try:
-        return read(query)
-    except Unforeseen:
-        source = query.source
-        if source is None or not source.inferred:
-            raise
-        types = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
-        return read(Query.of(list(source.places), replace(roles, format=source.kind), types))
+    return list_names(frame, format) if is_path(frame) else list(open_data(frame, format)[0].collect_schema())
 
 
 def open_data(
-    data: Any,
-    format: str | None,
-    numbers: tuple[str, ...] = (),
-    dates: bool = False,
-    codes: tuple[str, ...] = (),
-    on: tuple[str, ...] = (),
-    types: Mapping[str, Any] | None = None,
+    data: Any, format: str | None, types: Mapping[str, ColumnType] | None = None, mark: str | None = None
 ) -> tuple[Any, Files | None]:
-    """Return the frame of data, and the files behind it, if any; the types of columns `on` are those of all rows."""
+    """Return the frame of data, and the files behind it, if any; see `open_files`."""
     source = None
     if is_path(data):
-        options: Any = {"numbers": numbers, "dates": dates, "codes": (*codes, *on)}
-        source = open_files(data, format=format, types=types, **options)
-        known = source.frame.collect_schema()
-        if on and source.inferred and all(name in known for name in on):
-            try:
-                with source.explain_errors():
-                    source.frame.select(column(source.frame, name).count() for name in on).collect(engine="streaming")
-            except Unforeseen:
-                source = open_files(source.places, format=source.kind, types=source.infer_types(on), **options)
+        source = open_files(data, format=format, types=types, mark=mark)
     elif format is not None:
         raise ValueError(f"{option('format')} is for files; the data are {type(data).__name__}.")
     return open_frame(data if source is None else source.frame), source
@@ -801,6 +760,13 @@ def _check_joined(own: Any, other: Any, on: Sequence[str], scores: Iterable[str]
             _refuse_scores(name, other[name], "in the baseline ")
 
 
+def _match_texts(frame: Any, names: Iterable[str]) -> Any:
+    """Return a frame whose whole numbers are text, in columns that are matched with those of a text file."""
+    pl, schema = language(frame), frame.collect_schema()
+    texts = [name for name in names if schema[name].is_integer()]
+    return frame.with_columns(*(column(frame, name).cast(pl.String) for name in texts)) if texts else frame
+
+
 def _describe_kind(kind: Any) -> str:
     """What values of a type can be equal to."""
     name = str(kind).partition("(")[0]
@@ -812,14 +778,15 @@ def _count_rows(frame: Any) -> int:
     return int(collect(frame.select(language(frame).len().alias("rows")))["rows"][0])
 
 
-def _join_scores(frame: Any, other: Any, roles: Roles, added: Mapping[str, str]) -> tuple[Any, int]:
+def _join_scores(query: Query, other: Any, added: Mapping[str, str]) -> tuple[Any, int]:
     """Join columns of another frame under new names, with a column of what they match: the place of that row in this
     process, else True. Also return how many rows the other frame has.
 
     A row may match at most one row of the other frame.
     """
-    right, source = open_data(other, roles.format if is_path(other) else None, tuple(added), on=roles.on)
-    on = list(roles.on)
+    frame, roles, on = query.frame, query.roles, list(query.roles.on)
+    types: dict[str, ColumnType] = {**dict.fromkeys(roles.on, "key"), **dict.fromkeys(added, "number")}
+    right, source = open_data(other, roles.format if is_path(other) else None, types)
     if source is not None:
         source.check_once((*on, *added))
     for side in (frame, right):
@@ -828,6 +795,8 @@ def _join_scores(frame: Any, other: Any, roles: Roles, added: Mapping[str, str])
     for name in added:
         check_column("score", name, list(right.collect_schema()))
     right = decode_numbers(right, added)
+    frame = frame if source is None else _match_texts(frame, source.texts)
+    right = _match_texts(right, query.texts.intersection(on))
     _check_joined(frame.collect_schema(), right.collect_schema(), on, added)
     pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
     other_scores = pick(right, keys | {new: old for old, new in added.items()})

@@ -27,9 +27,9 @@ from truecal._threads import map_chunks
 from truecal.data import (
     AnyArray,
     Bools,
+    Cells,
     ClassObservations,
     Clusters,
-    GridTally,
     Ints,
     Observations,
     Pairs,
@@ -37,13 +37,11 @@ from truecal.data import (
     Reason,
     RowCounts,
     Segment,
-    SortedRows,
     Tally,
     WeightSpan,
     as_grid,
     as_sampling,
     as_tuple,
-    bits_of,
     choose_multiclass,
     coarsest,
     group_keys,
@@ -85,13 +83,16 @@ from truecal.reading._engines import (
     pick,
     stream_arrow,
 )
-from truecal.reading._extras import FRACTION
-from truecal.reading._plain import PlainColumn, open_plain, read_labels, read_scores, read_segments
-from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, read_data, span_lines, status_of
+from truecal.reading._plain import open_plain, read_labels, read_scores, read_segments
+from truecal.reading._preview import read_text_head
+from truecal.reading._query import CLUSTER, FILE, MATCHED, Query, column_names, span_lines, status_of
+from truecal.reading._status import COUNT_FRACTION, NO_LABEL, NO_SCORE, STATUSES, VALID
+from truecal.reading._types import as_number, as_whole_numbers, type_segments
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
 LOOK = 1 << 17  # the first rows, by which ties are judged
+LOOK_AT_TEXT = 5_000  # the same of text, whose first rows are known
 TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
 VERY_TIED = 64  # the same if scores are grouped into a grid
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
@@ -188,7 +189,7 @@ def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
     if observations is not None:
         return {observations.score: _check_settings(observations, roles)}
     found = _read_plain(data, roles)
-    return read_data(data, roles, _read_query) if found is None else found
+    return _read_query(Query.of(data, roles)) if found is None else found
 
 
 def _warn_of_passed_over(data: Any) -> None:
@@ -244,7 +245,7 @@ def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObser
         raise ValueError(
             f"{option('score')} must name a column for each of several classes; it names {', '.join(found)} alone."
         )
-    return read_data(data, Roles.of(given, found, names or (), periods), _read_classes)
+    return _read_classes(Query.of(data, Roles.of(given, found, names or (), periods)))
 
 
 def is_observations(data: Any) -> bool:
@@ -326,7 +327,7 @@ def _check_settings(observations: Observations, roles: Roles) -> Observations:
         ("cluster", roles.cluster in (None, observations.cluster)),
         ("score_scale", roles.score_scale == "probability"),
         *((name, value is None) for name, value in list_settings(roles.sampling).items()),
-        *((name, getattr(roles.extras, name) is None) for name in ("count", "importance_weight")),
+        *((name, getattr(roles, name) is None) for name in ("count", "importance_weight")),
     ):
         if not idle:
             raise ValueError(f"{option(name)} must be left out if observations are read: they have no rows.")
@@ -346,13 +347,12 @@ def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
     fields = table.split()
     read = {own: read_scores(fields[name]) for own, name in numbers.items()}
     scores = {own: score for own, score in read.items() if score is not None}
-    segments = [read_segments(fields[name], table.missing) for name in roles.by if name not in numbers.values()]
-    parts = [part for part in segments if part is not None]
     label = read_labels(fields[roles.label])
-    if label is None or len(scores) < len(numbers) or len(parts) < len(roles.by):
+    if label is None or len(scores) < len(numbers) or not {roles.label, *numbers.values()}.isdisjoint(roles.by):
         return None
-    query, grid = Query(None, roles, None, baselines), roles.limits.grid
-    batch, found = _PlainBatch(query, label, scores, parts), {}
+    segments = [read_segments(fields[name], table.missing) for name in roles.by]
+    query, grid = Query(None, roles, None, baselines, texts=frozenset(roles.by)), roles.limits.grid
+    batch, found = _PlainBatch(query, label, scores, segments), {}
     for i, name in enumerate(roles.scores):
         model = _Model(query, i, None if grid == "auto" else grid)
         model.add(batch)
@@ -364,7 +364,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
     """Read the observations of every model of a query."""
     query.check_labels()
     roles, bits = query.roles, query.choose_bits()
-    if bits is not None and roles.extras.importance_weight is not None:
+    if bits is not None and roles.importance_weight is not None:
         raise ValueError(
             f"{option('importance_weight')} needs scores as they are; they would be grouped into "
             f"cells of {bits} bits.\n\n"
@@ -375,7 +375,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
         if query.joined is not None:
             query.check_matches(query.count_matches())
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(roles.scores)}
-    make = _CountedModel if roles.extras.counted or roles.clusters else _Model
+    make = _CountedModel if roles.counted or roles.clusters else _Model
     models = [make(query, i, bits) for i in range(len(roles.scores))]
     seen, matches = 0, np.zeros(0 if query.joined is None else query.joined.others, np.bool_)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
@@ -413,7 +413,7 @@ def _read_classes(query: Query) -> Observations | ClassObservations:
             parts = (batch.top(), *(batch.classes() if each else ()))
             for model, judged_batch in zip(models, parts, strict=True):
                 model.add(judged_batch)
-            predicted += np.bincount(batch.rows.chosen[batch.status == 0], minlength=len(predicted))
+            predicted += np.bincount(batch.rows.chosen[batch.status == VALID], minlength=len(predicted))
             seen += len(part)
             progress.step(len(part))
     query.check_complete(seen)
@@ -511,13 +511,21 @@ def _open_batches(query: Query, bits: int | None) -> Iterator[Any] | None:
     if not query.here:
         return stream_arrow(query.rename(query.frame), BATCH) if _is_countable(query, bits) else None
     lone = len(query.roles.scores) == 1 and not (query.baselines or query.marked or query.roles.clusters)
-    if is_lazy(query.frame) and query.roles.by and lone:
-        names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
-        with query.explain_errors():
-            first = query.rename(query.select().head(LOOK).collect())
-        if len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * tied <= LOOK:
-            return None
+    if is_lazy(query.frame) and query.roles.by and lone and _are_tied(query, tied):
+        return None
     return stream_batches(query)
+
+
+def _are_tied(query: Query, rows: int) -> bool:
+    """Whether many rows share segment and score, by the first ones; of text, those that are known already."""
+    if query.source is not None and query.source.tables and query.source.kind != "jsonl":
+        head = read_text_head(query.source.tables[0])
+        columns = [head.columns[name].every() for name in (*query.roles.scores, *query.roles.by)]
+        return head.rows >= LOOK_AT_TEXT and len(set(zip(*columns, strict=True))) * rows <= head.rows
+    names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
+    with query.explain_errors():
+        first = query.rename(query.select().head(LOOK).collect())
+    return len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * rows <= LOOK
 
 
 def stream_batches(query: Query) -> Iterator[Any]:
@@ -538,12 +546,12 @@ class Batch:
     def is_plain(self, *scores: str) -> bool:
         """Whether no value is missing and labels need no conversion."""
         missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
-        extra = bool(self.query.roles.extras.names) and bool(np.any(self.part["extra"].to_numpy()))
+        extra = bool(self.query.roles.row_columns) and bool(np.any(self.part["extra"].to_numpy()))
         return self.query.roles.pos_label is None and not missing and not extra
 
     def extra(self, name: str) -> AnyArray:
         """Return a prepared column of weights; 1 for each row if there is none."""
-        if name not in self.query.roles.extras.names and name != "raw":
+        if name not in self.query.roles.row_columns and name != "raw":
             return np.ones(len(self.part), dtype=np.int64)
         return np.asarray(self.part[name].to_numpy())
 
@@ -570,10 +578,12 @@ class Batch:
     def cluster(self) -> Ints:
         """The hash of each row's cluster; of rows without one it has any value."""
         column = self.part[CLUSTER]
+        if self.query.roles.cluster in self.query.texts and (numbers := as_whole_numbers(column)) is not None:
+            column = numbers
         if column.dtype.is_integer() and not column.null_count():
             return hash_numbers(np.asarray(column.to_numpy()))
         values, codes = encode_values(column)
-        return hash_values(values)[codes]
+        return _hash_clusters(self.query, values)[codes]
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
@@ -597,7 +607,7 @@ class _PlainBatch(Batch):
     """The rows of a plain file, all of which are valid."""
 
     def __init__(
-        self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray], by: Sequence[PlainColumn]
+        self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray], by: Sequence[tuple[list[Any], Ints]]
     ) -> None:
         super().__init__(query, label)
         self.scores, self.by = scores, by
@@ -614,7 +624,7 @@ class _PlainBatch(Batch):
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
-        return _find_segments([column.encode() for column in self.by], len(self.part))
+        return _find_segments(self.by, len(self.part))
 
 
 class _ClassBatch(Batch):
@@ -630,11 +640,11 @@ class _ClassBatch(Batch):
         target = np.full(len(values), -1)
         target[known] = names.find(values[place] for place in known)
         self.target = target[codes]
-        self.status = np.where(self.target < 0, 4, 0).astype(np.uint8)
+        self.status = np.where(self.target < 0, NO_LABEL, VALID).astype(np.uint8)
         for name in query.needed[1:]:
             self._mark([name], status_of(name))
         self.rows.mark_invalid(self.status)
-        self._mark(columns, 1)
+        self._mark(columns, NO_SCORE)
         self.plain = not self.status.any()
 
     def _mark(self, names: Sequence[str], code: int) -> None:
@@ -698,7 +708,7 @@ class _Model:
         self.whole = None if query.roles.by else self._open_spool(few=len(query.roles.scores) <= FEW)
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
-        self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
+        self.counts, self.pair_counts = np.zeros(STATUSES, dtype=np.int64), np.zeros(STATUSES, dtype=np.int64)
         self.invalid: dict[Segment, Ints] = {}  # rows of each status, for segments with invalid ones
         self.files: dict[str, Ints] = {}  # the same for files
 
@@ -720,7 +730,7 @@ class _Model:
         added = 0
         if batch.is_plain(self.score):
             added = spool.add_rows(batch.score(self.score), batch.label)
-            self.counts[0] += added
+            self.counts[VALID] += added
         if added < len(batch.part):
             (score,), one, status = batch.judge(self.score, start=added)
             usable = self._count(batch, status, [()], np.zeros(len(status), np.int64))
@@ -731,8 +741,8 @@ class _Model:
     ) -> Bools:
         """Count the last rows of a batch by status, of each segment and file where they are invalid, and return which
         are valid. Rows that have weights are counted of each file, valid or not."""
-        usable = np.asarray(status == 0)
-        self.counts += _add_up(weight)(status, slice(None), KINDS)
+        usable = np.asarray(status == VALID)
+        self.counts += _add_up(weight)(status, slice(None), STATUSES)
         _count_places(self.invalid, segments, codes, status, weight, ~usable)
         counted = ~usable if weight is None else np.ones_like(usable)
         if self.query.marked and counted.any():
@@ -746,7 +756,7 @@ class _Model:
         if batch.is_plain(self.score):
             keys = pack_rows(batch.score(self.score), batch.label)
         if keys is not None:
-            self.counts[0] += len(keys)
+            self.counts[VALID] += len(keys)
             order, ends = batch.order
         else:
             (score,), one, status = batch.judge(self.score)
@@ -762,16 +772,16 @@ class _Model:
     def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
         cluster = batch.cluster if self.query.roles.clusters else None
-        if batch.is_plain(*names) and self.query.roles.extras.count is None:
+        if batch.is_plain(*names) and self.query.roles.count is None:
             scores = [batch.score(name) for name in names]
             if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
-                self.pair_counts[0] += len(batch.part)
+                self.pair_counts[VALID] += len(batch.part)
                 pairs.add(scores[0], scores[1], batch.label, cluster=cluster)
                 return
         scores, one, status = batch.judge(*names)
         weight = batch.extra("weight").astype(np.int64)
-        self.pair_counts += _add_up(weight)(status, slice(None), KINDS)
-        usable = status == 0
+        self.pair_counts += _add_up(weight)(status, slice(None), STATUSES)
+        usable = status == VALID
         own = None if cluster is None else cluster[usable]
         pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable], own)
 
@@ -793,7 +803,7 @@ class _Model:
         """Return the row counts of each of several files."""
         (name,), found = self.query.roles.scores, {}
         for file, rows in self.query.count_files().items():
-            counts = self.files.get(file, np.zeros(KINDS, np.int64))
+            counts = self.files.get(file, np.zeros(STATUSES, np.int64))
             dropped = self.query.name_reasons(counts, name)
             read = self._count_read_of(rows, counts)
             found[file] = RowCounts(read, read - sum(dropped.values()), dropped)
@@ -810,7 +820,7 @@ class _Model:
             parts[()] = self.whole.finish().simplify()
         for segment in list(self.spools):
             data = self.spools.pop(segment).finish()
-            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+            parts[segment] = data.grouped.simplify()
         return parts
 
     def _count_read(self, read: int) -> int:
@@ -823,20 +833,20 @@ class _CountedModel(_Model):
 
     def __init__(self, query: Query, index: int, bits: int | None) -> None:
         super().__init__(query, index, bits)
-        self.sums: dict[Segment, list[tuple[int, Tally | GridTally]]] = {}  # each with its number of batches
+        self.sums: dict[Segment, list[tuple[int, Tally | Cells]]] = {}  # each with its number of batches
         self.span = WeightSpan()
 
     def add(self, batch: Batch) -> None:
         """Add a batch."""
         (score,), one, status = batch.judge(self.score)
-        weight, extras = batch.extra("weight").astype(np.int64), self.query.roles.extras
-        if extras.count is not None:
-            known = np.isin(status, (0, FRACTION))
+        weight, roles = batch.extra("weight").astype(np.int64), self.query.roles
+        if roles.count is not None:
+            known = np.isin(status, (VALID, COUNT_FRACTION))
             self.span.add(batch.extra("raw")[known], one[known])
         segments, codes = batch.segments if self.query.roles.by else ([()], np.zeros(len(status), np.int64))
-        usable = self._count(batch, status, segments, codes, weight if extras.counted else None)
+        usable = self._count(batch, status, segments, codes, weight if roles.counted else None)
         self._check_memory()
-        importance_weight = batch.extra("importance_weight") if extras.importance_weight is not None else None
+        importance_weight = batch.extra("importance_weight") if roles.importance_weight is not None else None
         cluster = batch.cluster if self.query.roles.clusters else None
         order, ends = _sort_codes(codes[usable], len(segments))
         rows = np.flatnonzero(usable)[order]
@@ -850,9 +860,9 @@ class _CountedModel(_Model):
 
     def _check_memory(self) -> None:
         """Raise an error if rows in clusters are too many to be kept one by one."""
-        if self.query.roles.clusters and self.bits is None and self.counts[0] * CLUSTER_BYTES > self.memory:
+        if self.query.roles.clusters and self.bits is None and self.counts[VALID] * CLUSTER_BYTES > self.memory:
             raise ValueError(
-                f"Rows in clusters must fit into memory; {int(self.counts[0]):,} of them take more than "
+                f"Rows in clusters must fit into memory; {int(self.counts[VALID]):,} of them take more than "
                 f"{self.memory:,} bytes.\n\nHint: give more {option('memory')}, or a {option('grid')} of cells."
             )
 
@@ -873,7 +883,7 @@ class _CountedModel(_Model):
             tally = tally.with_importance(score, one, importance_weight)
         if cluster is not None:
             tally = tally.with_clusters(cluster, score, one, weight)
-        count, total = 1, tally if self.bits is None else GridTally.of(tally, self.bits)
+        count, total = 1, tally if self.bits is None else Cells.grid(tally, self.bits)
         sums = self.sums.setdefault(segment, [])
         while sums and sums[-1][0] == count:
             count, total = 2 * count, _add_tallies(sums.pop()[1], total)
@@ -899,7 +909,7 @@ class _CountedModel(_Model):
         return int(self.counts.sum())
 
     def _count_read_of(self, rows: int, counts: Ints) -> int:
-        return int(counts.sum()) if self.query.roles.extras.counted else rows
+        return int(counts.sum()) if self.query.roles.counted else rows
 
 
 def _add_tallies(first: Any, second: Any) -> Any:
@@ -908,8 +918,8 @@ def _add_tallies(first: Any, second: Any) -> Any:
 
 def _check_span(query: Query, span: WeightSpan) -> None:
     """Raise an error if weights are those of labels."""
-    if query.roles.extras.count is not None:
-        span.check(f"`{query.roles.extras.count}`")
+    if query.roles.count is not None:
+        span.check(f"`{query.roles.count}`")
 
 
 def _warn_of_equal_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
@@ -934,8 +944,8 @@ def _count_places(
     counts: dict[Any, Ints], names: Sequence[Any], codes: AnyArray, status: AnyArray, weight: Ints | None, rows: Bools
 ) -> None:
     """Add some rows, whose codes are those of names, to the counts of their statuses."""
-    place, size = codes[rows].astype(np.int64) * KINDS + status[rows], len(names) * KINDS
-    found = _add_up(weight)(place, rows, size).reshape(-1, KINDS)
+    place, size = codes[rows].astype(np.int64) * STATUSES + status[rows], len(names) * STATUSES
+    found = _add_up(weight)(place, rows, size).reshape(-1, STATUSES)
     for code in np.flatnonzero(found.any(axis=1)).tolist():
         counts[names[code]] = counts.get(names[code], 0) + found[code]
 
@@ -957,9 +967,13 @@ def _make_tallies(
     """Make observations of parts. If some parts are cells and others are not, all become cells of one grid."""
     roles = query.roles
     grid = roles.limits.grid
-    bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
+    bits = grid if isinstance(grid, int) else coarsest([part.bits for part in parts.values()])
     positive = None if roles.pos_label is None else str(roles.pos_label)
-    alike = {key: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
+    typed = [name in query.texts for name in roles.by]
+    plain = list({**parts, **dropped})
+    names = dict(zip(plain, type_segments(plain, typed), strict=True))
+    alike = {names[key]: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
+    dropped = {names[key]: counts for key, counts in dropped.items()}
     periods = dict(roles.periods)
     settings = roles.by, periods, bits, positive, dropped, pairs
     made = Observations(roles.label, roles.scores[0], alike, *settings, files=files, cluster=roles.cluster)
@@ -976,8 +990,8 @@ def _group(query: Query, bits: int | None) -> Observations:
     status, rows = lines["status"], int(lines["rows"].sum())
     query.check_complete(rows)
     span = WeightSpan()
-    if query.roles.extras.count is not None:
-        known = np.isin(status, (0, FRACTION))
+    if query.roles.count is not None:
+        known = np.isin(status, (VALID, COUNT_FRACTION))
         span = query.span_weights() if cells else span_lines({key: lines[key][known] for key in SPAN})
         _check_span(query, span)
     query.check_counts(_count_lines(lines, slice(None)), [name])
@@ -985,20 +999,20 @@ def _group(query: Query, bits: int | None) -> Observations:
         segment: query.name_reasons(_count_lines(lines, own), name)
         for segment, own in _split_lines(query.roles, lines, np.flatnonzero(status))
     }
-    kept = np.flatnonzero(status == 0)
-    hashes = _hash_lines(lines) if query.roles.clusters else None
+    kept = np.flatnonzero(status == VALID)
+    hashes = _hash_lines(query, lines) if query.roles.clusters else None
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.roles, lines, kept):
         if cells and bits is not None:
             columns = tuple(lines[name][own] for name in LINES[1:])
-            grid = GridTally.merge(bits, columns)
-            found: Tally | GridTally = grid
+            grid = Cells.merge(bits, columns)
+            found: Tally | Cells = grid
             if hashes is not None:
                 place = np.searchsorted(grid.key, columns[0])
                 found = grid.with_clusters(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
             tally = _merge_lines(lines, own, query.roles, hashes)
-            found = tally if bits is None else GridTally.of(tally, bits)
+            found = tally if bits is None else Cells.grid(tally, bits)
         parts[segment] = found.simplify()
     _warn_of_equal_counts(span, rows, parts)
     pairs = _group_pairs(query, int(lines["n"].sum())) if query.baselines else None
@@ -1025,7 +1039,7 @@ def count_part(part: Any, query: Query, bits: int) -> Any:
     assert model.whole is not None, "there are no segments"
     model.add(Batch(query, open_frame(part)))
     cells = model.whole.finish()
-    assert isinstance(cells, GridTally), "cells are asked for"
+    assert isinstance(cells, Cells), "cells are asked for"
     invalid = np.flatnonzero(model.counts[1:]) + 1
     none = np.zeros(len(invalid))
     columns = {
@@ -1041,13 +1055,13 @@ def count_part(part: Any, query: Query, bits: int) -> Any:
 def _is_countable(query: Query, bits: int | None) -> bool:
     """Whether all that is asked for are the cells of a coarse grid, which are counted fastest by our own loops."""
     roles = query.roles
-    other = roles.by or roles.clusters or roles.extras.names or query.baselines
+    other = roles.by or roles.clusters or roles.row_columns or query.baselines
     return not other and bits is not None and bits <= GridSpool.MOST_BITS
 
 
 def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:
     """Count the rows of each status in some lines."""
-    return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=KINDS)
+    return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=STATUSES)
 
 
 def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
@@ -1068,10 +1082,15 @@ def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator
             yield segment, rows
 
 
-def _hash_lines(lines: Mapping[str, Any]) -> Ints:
+def _hash_lines(query: Query, lines: Mapping[str, Any]) -> Ints:
     """The hash of each line's cluster; of lines without one it has any value."""
     distinct, code = number_values(lines[CLUSTER])
-    return hash_values(distinct)[code]
+    return _hash_clusters(query, distinct)[code]
+
+
+def _hash_clusters(query: Query, values: Sequence[Any]) -> Ints:
+    """The hashes of clusters. Whole numbers in text are hashed as such, so that every format gives the same."""
+    return hash_values(list(map(as_number, values)) if query.roles.cluster in query.texts else values)
 
 
 def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Ints | None) -> Tally:
@@ -1081,7 +1100,7 @@ def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Int
     one = lines["one"][rows] == 1
     if hashes is not None:
         tally = tally.with_clusters(hashes[rows], score, one, lines["n"][rows])
-    if roles.extras.importance_weight is None:
+    if roles.importance_weight is None:
         return tally
     return tally.with_importance(score, one, lines["importance_weight"][rows].astype(np.float64))
 
@@ -1095,7 +1114,7 @@ def _group_pairs(query: Query, read: int) -> Pairs:
     kept = lines["status"] == 0
     how = query.roles.sampling
     first, second = (np.asarray(how.to_sampled(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
-    hashes = _hash_lines(lines)[kept] if query.roles.clusters else None
+    hashes = _hash_lines(query, lines)[kept] if query.roles.clusters else None
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept], hashes)
     RowCounts(read, pairs.n_rows, query.name_reasons(counts, query.roles.scores[0]))  # no row was lost
     return replace(pairs, names=_name_pair(query), sampling=how)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, combinations, pairwise
 from typing import Any, Unpack
@@ -32,8 +32,10 @@ from truecal.data import (
 )
 from truecal.reading._columns import Roles, split_name
 from truecal.reading._engines import encode_values, is_missing, language, pick, stream
-from truecal.reading._query import KINDS, Query, column_names, read_data
+from truecal.reading._query import Query, column_names
 from truecal.reading._read import BATCH, Batch, stream_batches
+from truecal.reading._status import STATUSES, VALID
+from truecal.reading._types import convert, find_types
 
 LEVELS = 10  # of a column, besides other values and null
 BINS = 8  # of scores
@@ -71,7 +73,15 @@ def cross(
         raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
     names = tuple(name for name in names if name != score)
     found = Roles(label, (score,), names, sampling=as_sampling(sampling), **roles)
-    return read_data(data, found, lambda query: _slice_tables(query, pairs))
+    return _slice_tables(_type_columns(Query.of(data, found)), pairs)
+
+
+def _type_columns(query: Query) -> Query:
+    """Return the query with columns of text as what all of their values are."""
+    names = [name for name in query.roles.by if name in query.texts]
+    with query.explain_errors():
+        frame = convert(query.frame, find_types(query.frame, names)) if names else query.frame
+    return replace(query, frame=frame, texts=query.texts.difference(names))
 
 
 def _slice_tables(query: Query, pairs: bool) -> Crossed:
@@ -81,13 +91,13 @@ def _slice_tables(query: Query, pairs: bool) -> Crossed:
     query, parts = _open(query)
     clustered = bool(query.roles.clusters)
     crossing: _Crossing | None = None
-    seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
+    seen, counts = 0, np.zeros(STATUSES, dtype=np.int64)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
             batch = Batch(query, part)
             (scores,), one, status = batch.judge("score0")
-            counts += np.bincount(status, minlength=KINDS)
-            usable = np.flatnonzero(status == 0)
+            counts += np.bincount(status, minlength=STATUSES)
+            usable = np.flatnonzero(status == VALID)
             rows = part if len(usable) == len(part) else part[usable.tolist()]
             if len(usable):
                 if crossing is None:
@@ -98,7 +108,7 @@ def _slice_tables(query: Query, pairs: bool) -> Crossed:
     query.check_complete(seen)
     query.check_counts(counts, [score])
     assert crossing is not None, "there are valid rows"
-    return crossing.finish(pairs, RowCounts(seen, int(counts[0]), query.name_reasons(counts, score)))
+    return crossing.finish(pairs, RowCounts(seen, int(counts[VALID]), query.name_reasons(counts, score)))
 
 
 def _open(query: Query) -> tuple[Query, Iterator[Any]]:
@@ -253,9 +263,8 @@ def _look(name: str, column: Any) -> _Ranges | _Values | Note:
         return Note.of(NoteCode.COLUMN_CONSTANT, column=name)
     # whole numbers beyond those that doubles hold are names
     ordered = kind.is_temporal() or (kind.is_numeric() and not (kind.is_integer() and _reach(column) > 2**53))
-    if not ordered and _holds_dates(column):
-        if distinct <= LEVELS + 1:
-            return _Values.of(name, *encode_values(column))
+    encoded = None if ordered else encode_values(column)
+    if encoded and distinct > LEVELS + 1 and _are_dates(encoded[0]):
         ranges = _Ranges.of(name, _as_numbers(column), _name_day, "null or no date")
         return ranges or Note.of(NoteCode.COLUMN_CONSTANT, column=name)
     # numbers whose ranges mean nothing: by their name, or as they count the rows
@@ -272,7 +281,7 @@ def _look(name: str, column: Any) -> _Ranges | _Values | Note:
         else:
             ranges = _Ranges.of(name, _as_numbers(column))
         return ranges or Note.of(NoteCode.COLUMN_CONSTANT, column=name)
-    return _Values.of(name, *encode_values(column))
+    return _Values.of(name, *(encoded or encode_values(column)))
 
 
 def _reach(column: Any) -> int:
@@ -280,9 +289,8 @@ def _reach(column: Any) -> int:
     return max((abs(int(end)) for end in (column.min(), column.max()) if end is not None), default=0)
 
 
-def _holds_dates(column: Any) -> bool:
-    """Whether a column holds text that is dates."""
-    values, _ = encode_values(column)
+def _are_dates(values: Sequence[Any]) -> bool:
+    """Whether values are text that is dates, or missing."""
     known = (value for value in values if not is_missing(value))
     return all(isinstance(value, str) and not np.isnan(_read_date(value)) for value in known)
 

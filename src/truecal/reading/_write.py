@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,10 @@ from truecal.reading._columns import (
     find_probability,
     find_scales,
 )
-from truecal.reading._csv import Unforeseen
-from truecal.reading._discovery import PathLike
-from truecal.reading._files import Files, open_files
+from truecal.reading._discovery import TEXT, PathLike
+from truecal.reading._engines import column
+from truecal.reading._files import Files, open_files, with_types
+from truecal.reading._types import type_keys
 
 WRITTEN = {
     ".csv": "sink_csv",
@@ -61,10 +63,9 @@ def add_column(
     place = Path(output)
     if place.suffix.lower() not in WRITTEN:
         raise ValueError(f"{option('output')} must end in {', '.join(WRITTEN)}; it is {os.fspath(output)!r}.")
-    options: Any = {"numbers": (score,), "codes": None}
-    files = open_files(source, format=format, **options)
-    if files.kind == "jsonl":  # later lines may have more columns
-        files = open_files(files.places, format=files.kind, types=files.infer_types(()), **options)
+    files = open_files(source, format=format, types={score: "number"})
+    if files.kind == "jsonl" or place.suffix.lower() not in (".csv", ".tsv"):
+        files = replace(files, frame=with_types(files))
     known = list(files.frame.collect_schema())
     check_column("score", score, known)
     for name in others:
@@ -76,12 +77,26 @@ def add_column(
     if into in known and into != score:
         hint = "\n\nHint: the scores seem to be recalibrated already." if into == f"{score}{RECALIBRATED}" else ""
         raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.{hint}")
-    settings = place, function, score, into, others, score_scale
-    try:
-        return _write(files, *settings)
-    except Unforeseen:
-        types = files.infer_types(known)
-        return _write(open_files(files.places, format=files.kind, types=types, **options), *settings)
+    keys = _type_others(files, others)
+    return _write(files, place, lambda p, rows: function(p, _type_rows(rows, keys)), score, into, others, score_scale)
+
+
+def _type_others(files: Files, names: Sequence[str]) -> dict[str, dict[Any, Any]]:
+    """What each value of columns of text is, as in the segments of a map."""
+    import polars as pl
+
+    found = {}
+    for name in names:
+        if files.kind in TEXT and files.frame.collect_schema()[name] == pl.String:
+            with files.explain_errors():
+                words = files.frame.select(column(files.frame, name)).unique().collect(engine="streaming")
+            found[name] = type_keys(words[name].to_list())
+    return found
+
+
+def _type_rows(rows: Mapping[str, Sequence[Any]], keys: Mapping[str, Mapping[Any, Any]]) -> dict[str, Sequence[Any]]:
+    """The values of columns, those of text as what they are."""
+    return {name: [keys[name][value] for value in values] if name in keys else values for name, values in rows.items()}
 
 
 def _write(

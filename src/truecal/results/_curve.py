@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal.data import Floats, GridTally, Ints, Sorted, Tally, find_distinct
+from truecal.data import Cells, Floats, Ints, Sorted, Tally, find_distinct
 from truecal.inference import Draws, Labels, find_quantiles, map_seeds
 from truecal.metrics import Isotonic, Partition
 from truecal.results._json import JsonMixin, register
@@ -53,7 +53,7 @@ class Curve(JsonMixin):
     def with_band(cls, tally: Tally, draws: Draws) -> Curve:
         """The curve of a tally, with the band of labels that are drawn from its predictions."""
         if len(tally) > MOST:
-            tally = GridTally.of(tally.unweighted, BITS).tally  # weights do not move the curve
+            tally = Cells.grid(tally.unweighted, BITS).tally  # weights do not move the curve
         ranked = RankIndex(tally)
         places, labels = _choose_places(ranked), Labels.of(tally, tally.score)
 

@@ -163,8 +163,9 @@ class DriftTable(VerdictTable):
 
     @property
     def relative_ratio(self) -> Floats:
-        """Observed over expected, over that of the baseline."""
-        return self.ratio / (math.nan if self.baseline_verdict is None else self.baseline_verdict.ratio)
+        """Observed over expected, over that of the baseline; infinite or NaN if the baseline has no positives."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.ratio / (math.nan if self.baseline_verdict is None else self.baseline_verdict.ratio)
 
     @property
     def calibration_changed(self) -> Bools:

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import Floats, Ints, Sorted, Tally
+from truecal.data import Floats, Ints, Sorted
 from truecal.results._json import JsonMixin, register
 
 CELLS = 60
@@ -33,9 +33,9 @@ class RankIndex:
         self.data = data
         self._ranks: Ints | None = None  # entries are rows
         self._inner: tuple[int, int] | None = None
-        if isinstance(data, Tally) and data.n_rows > len(data):
+        if data.n_rows > len(data):
             self._ranks = np.zeros(len(data) + 1, dtype=np.int64)
-            np.cumsum(data.n, out=self._ranks[1:])
+            np.cumsum(data.tally.n, out=self._ranks[1:])
 
     def __len__(self) -> int:
         return len(self.data.entries[0])

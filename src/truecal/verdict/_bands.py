@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from truecal.data import CellGroups, CellSums, Floats, Ints
+from truecal.data import CellGroups, Cells, Floats, Ints
 from truecal.metrics import (
     Direction,
     PoissonBinomial,
@@ -41,19 +41,19 @@ LEAST_INFORMATION = 5.0  # the sum of p (1 - p) that each half of a band must ha
 
 
 def find_score_bands(
-    cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None
+    cells: Cells, significance: float = 0.05, tolerance: Tolerance | float | None = None
 ) -> tuple[ScoreBand, ...]:
     """Divide all predictions into at most five score bands, in increasing order.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from truecal.data import CellSums
+    >>> from truecal.data import Cells
     >>> from truecal.verdict import find_score_bands
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < np.where(p > 0.2, p / 2, p)
-    >>> [(round(band.low, 2), band.direction) for band in find_score_bands(CellSums.from_arrays(y, p))]
+    >>> [(round(band.low, 2), band.direction) for band in find_score_bands(Cells.from_arrays(y, p))]
     [(0.0, None), (0.06, None), (0.11, None), (0.19, 'over-predicts'), (0.33, 'over-predicts')]
     """
     groups, tolerance = CellGroups.of([cells]), as_tolerance(tolerance)

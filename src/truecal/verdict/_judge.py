@@ -2,7 +2,7 @@
 
 The null hypothesis is that the predictions are calibrated. The p-value combines several component tests
 (`COMPONENTS`), each with power against other errors, and the verdict states which errors were detectable. Nothing is
-simulated: the same data always give the same verdict. Everything is computed from cells (`CellSums`), so that rows,
+simulated: the same data always give the same verdict. Everything is computed from cells (`Cells`), so that rows,
 files and merged tallies agree; within a cell of 12 bits scores are taken as equal.
 
 The component tests depend on each other, which makes their Cauchy combination slightly liberal at 0.05
@@ -22,7 +22,7 @@ from itertools import repeat
 import numpy as np
 
 from truecal._options import LevelOptions, ToleranceOptions, declare
-from truecal.data import CellGroups, CellSums, Floats, Ints, Part
+from truecal.data import CellGroups, Cells, Floats, Ints, Part
 from truecal.metrics import (
     Design,
     Direction,
@@ -46,27 +46,27 @@ from truecal.verdict._verdict import FACTOR, Status, Verdict
         ToleranceOptions,
     )
 )
-def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
+def judge(cells: Cells, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
     """Return the verdict on observations in cells; see `Verdict`.
 
     Parameters
     ----------
-    cells : CellSums
+    cells : Cells
         The rows, summed by cells.
 
     Examples
     --------
     >>> from truecal import Tally
-    >>> from truecal.data import CellSums
+    >>> from truecal.data import Cells
     >>> from truecal.verdict import judge
-    >>> judge(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100))).status
+    >>> judge(Cells.of(Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100))).status
     'miscalibrated'
     """
     (verdict,) = judge_all([cells], significance, tolerance)
     return add_bands(verdict, cells)
 
 
-def add_bands(verdict: Verdict, cells: CellSums) -> Verdict:
+def add_bands(verdict: Verdict, cells: Cells) -> Verdict:
     """Return a verdict with score bands; these have a direction only if the verdict is "miscalibrated"."""
     bands = find_score_bands(cells, verdict.significance, verdict.tolerance)
     if verdict.status != Status.MISCALIBRATED:
@@ -75,7 +75,7 @@ def add_bands(verdict: Verdict, cells: CellSums) -> Verdict:
 
 
 def judge_all(
-    groups: Sequence[CellSums | Part],
+    groups: Sequence[Part],
     significance: float = 0.05,
     tolerance: Tolerance | float | None = None,
     *,

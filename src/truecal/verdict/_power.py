@@ -13,7 +13,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal._options import PlanOptions, check_given, check_option, declare
 from truecal._text import Terminal
-from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
+from truecal.data import NO_SAMPLING, Bools, CellGroups, Cells, Floats, Ints, Sampling
 from truecal.metrics import (
     MOST_ROWS,
     POWER,
@@ -282,9 +282,7 @@ def plan(
     return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *detectable)
 
 
-def required_rows(
-    cells: CellSums, factor: float, significance: float, tolerance: Tolerance | None = None
-) -> int | None:
+def required_rows(cells: Cells, factor: float, significance: float, tolerance: Tolerance | None = None) -> int | None:
     """Return the rows of such predictions in which the verdict detects a common odds ratio in both directions.
 
     None if no number is enough. Samples differ in the information of their rows: twice its standard error is added, and
@@ -293,7 +291,7 @@ def required_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> cells = CellSums.from_arrays(np.zeros(100, dtype=bool), np.full(100, 0.25))
+    >>> cells = Cells.from_arrays(np.zeros(100, dtype=bool), np.full(100, 0.25))
     >>> required_rows(cells, 1.5, 0.05), required_rows(cells, 1.5, 0.01)
     (370, 520)
     """
@@ -326,7 +324,7 @@ def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
         hint = "\n\nHint: divide percentages by 100." if 1 <= y_prob <= 100 else ""
         raise ValueError(f"{option('y_prob')} must lie between 0 and 1; it is {y_prob!r}.{hint}")
     sample = np.full(1, float(y_prob)) if np.ndim(y_prob) == 0 else y_prob
-    cells = CellSums.from_arrays(np.zeros(len(sample), dtype=bool), sample)
+    cells = Cells.from_arrays(np.zeros(len(sample), dtype=bool), sample)
     if not cells.v.any():
         raise ValueError(f"{option('y_prob')} must hold predictions between 0 and 1; all are 0 or 1.")
     return OddsShiftPower.of(CellGroups.of([cells]), significance).resized(1)

@@ -82,16 +82,16 @@ class Verdict:
     Examples
     --------
     >>> import numpy as np
-    >>> from truecal.data import CellSums
+    >>> from truecal.data import Cells
     >>> from truecal.verdict import judge
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < p
-    >>> judge(CellSums.from_arrays(y, p)).status
+    >>> judge(Cells.from_arrays(y, p)).status
     'consistent'
-    >>> judge(CellSums.from_arrays(y, np.where(p > 0.05, p / 2, p))).status
+    >>> judge(Cells.from_arrays(y, np.where(p > 0.05, p / 2, p))).status
     'miscalibrated'
-    >>> judge(CellSums.from_arrays(np.zeros(300), np.full(300, 0.001))).status
+    >>> judge(Cells.from_arrays(np.zeros(300), np.full(300, 0.001))).status
     'inconclusive'
     """
 

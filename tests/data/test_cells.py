@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from truecal import Tally, Uniform, _kernel, ltce
-from truecal.data import CellGroups, CellSums, GridTally, _arrays, _cell_sums, cell, sort_rows
+from truecal.data import CellGroups, Cells, PowerSums, _arrays, _cell_groups, _cells, cell, sort_rows
 from truecal.metrics import Edges
 
 
@@ -19,7 +19,7 @@ def rows(rng):
 
 def test_cells_are_the_grid_s(rows):
     y, p = rows
-    found = CellSums.from_arrays(y, p)
+    found = Cells.from_arrays(y, p)
     key, where = np.unique(cell(p, 12), return_inverse=True)
     assert np.array_equal(found.key, key)
     assert np.array_equal(found.n, np.bincount(where))
@@ -35,23 +35,23 @@ def test_cells_are_the_grid_s(rows):
 def test_types_are_irrelevant(rows, kind, label):
     y, p = rows
     narrow = p.astype(kind)
-    found = CellSums.from_arrays(y.astype(label), narrow)
-    assert found == CellSums.from_arrays(y, narrow.astype(np.float64))
+    found = Cells.from_arrays(y.astype(label), narrow)
+    assert found == Cells.from_arrays(y, narrow.astype(np.float64))
 
 
 def test_every_exact_source_gives_the_same_bits(rows, rng):
     y, p = rows
-    found = CellSums.from_arrays(y, p)
+    found = Cells.from_arrays(y, p)
     order = rng.permutation(len(p))
-    assert CellSums.from_arrays(y[order], p[order]) == found
-    assert CellSums.of(Tally.from_arrays(y, p)) == found
-    assert CellSums.of(sort_rows(y, p)) == found
-    assert CellSums.of(sort_rows(y, p.astype(np.float32))) == CellSums.from_arrays(y, p.astype(np.float32))
-    assert CellSums.from_arrays(y, p, sample_weight=np.ones(len(p))) == found
+    assert Cells.from_arrays(y[order], p[order]) == found
+    assert Cells.of(Tally.from_arrays(y, p)) == found
+    assert Cells.of(sort_rows(y, p)) == found
+    assert Cells.of(sort_rows(y, p.astype(np.float32))) == Cells.from_arrays(y, p.astype(np.float32))
+    assert Cells.from_arrays(y, p, sample_weight=np.ones(len(p))) == found
 
 
 def test_equal_scores_have_exact_sums():
-    found = CellSums.from_arrays(np.zeros(10**5), np.full(10**5, 0.3))
+    found = Cells.from_arrays(np.zeros(10**5), np.full(10**5, 0.3))
     assert found.s1.item() == pytest.approx(10**5 * 0.3, rel=1e-15)
     assert found.s2.item() == pytest.approx(10**5 * 0.09, rel=1e-15)
     assert found.s3.item() == pytest.approx(10**5 * 0.027, rel=1e-15)
@@ -59,32 +59,42 @@ def test_equal_scores_have_exact_sums():
 
 def test_cells_add(rows, monkeypatch):
     y, p = rows
-    found = CellSums.from_arrays(y, p)
-    parts = [CellSums.from_arrays(y[i : i + 2500], p[i : i + 2500]) for i in range(0, len(p), 2500)]
+    found = Cells.from_arrays(y, p)
+    parts = [Cells.from_arrays(y[i : i + 2500], p[i : i + 2500]) for i in range(0, len(p), 2500)]
     merged = sum(parts)
     for name in ("key", "n", "pos"):
         assert np.array_equal(getattr(merged, name), getattr(found, name))
     for name in ("s1", "s2", "s3"):
         assert getattr(merged, name) == pytest.approx(getattr(found, name), rel=1e-9)
-    monkeypatch.setattr(_cell_sums, "MOST_CELL_ROWS", 2500)
-    assert CellSums.from_arrays(y, p) == merged
+    monkeypatch.setattr(_cells, "MOST_CELL_ROWS", 2500)
+    assert Cells.from_arrays(y, p) == merged
+
+
+def test_cells_with_clusters_add_like_their_rows(rng):
+    p, ids = rng.beta(0.5, 5, 2000), rng.integers(0, 300, 2000)
+    y = rng.random(2000) < p
+    halves = [Cells.from_arrays(y[part], p[part], cluster=ids[part]) for part in (slice(0, 700), slice(700, None))]
+    found, whole = sum(halves), Cells.from_arrays(y, p, cluster=ids)
+    assert found.clusters == whole.clusters
+    assert np.array_equal(found.key, whole.key)
+    assert found.s1 == pytest.approx(whole.s1, rel=1e-12)
 
 
 @pytest.mark.parametrize("bits", [12, 15, 26])
 def test_a_grid_s_cells_are_close(rows, bits):
     y, p = rows
-    found, grid = CellSums.from_arrays(y, p), CellSums.of(GridTally.of(Tally.from_arrays(y, p), bits))
+    found, grid = Cells.from_arrays(y, p), Cells.of(Cells.grid(Tally.from_arrays(y, p), bits))
     assert np.array_equal(grid.key, found.key)
     # sums of scores near 1 lose digits of q
     assert grid.s1 == pytest.approx(found.s1, rel=1e-9, abs=1e-11)
     assert grid.s2 == pytest.approx(found.s2, rel=2.0**-22, abs=1e-11)
-    assert CellSums(*grid.columns) == grid
+    assert Cells(12, grid.key, grid.n, grid.pos, grid.powers) == _cells.unchecked_cells(grid.power_columns)
 
 
 def test_a_coarse_grid_keeps_its_cells(rows):
     y, p = rows
-    grid = GridTally.of(Tally.from_arrays(y, p), 8)
-    assert len(CellSums.of(grid)) == len(grid)
+    grid = Cells.grid(Tally.from_arrays(y, p), 8)
+    assert len(Cells.of(grid)) == len(grid)
 
 
 @pytest.mark.parametrize("kind", ["f4", "f8"])
@@ -92,8 +102,8 @@ def test_classes_have_the_cells_of_their_columns(kind):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(37, 0.1), size=2500).astype(kind)
     y = rng.integers(0, 37, size=2500)
-    found = CellSums.of_classes(_arrays.Classes.of(y, p, None), 3, 37)
-    assert found == [CellSums.from_arrays(y == i, np.ascontiguousarray(p[:, i]), pooled=True) for i in range(3, 37)]
+    found = Cells.of_classes(_arrays.Classes.of(y, p, None), 3, 37)
+    assert found == [Cells.from_arrays(y == i, np.ascontiguousarray(p[:, i]), pooled=True) for i in range(3, 37)]
 
 
 def test_pooled_cells_hold_the_same_rows_and_are_narrow():
@@ -101,28 +111,28 @@ def test_pooled_cells_hold_the_same_rows_and_are_narrow():
     rng = np.random.default_rng(5)
     p = np.concatenate([rng.beta(0.2, 50, 30_000), rng.beta(50, 0.2, 30_000), rng.random(30_000), [0.0, 0.5, 1.0]])
     y = rng.random(len(p)) < p
-    cells, pooled = (CellSums.from_arrays(y, p, pooled=each) for each in (False, True))
+    cells, pooled = (Cells.from_arrays(y, p, pooled=each) for each in (False, True))
     assert 2 * len(pooled) < len(cells)
     assert (np.diff(pooled.key) > 0).all()
-    assert CellSums.of(sort_rows(y, p), pooled=True) == CellSums.of(Tally.from_arrays(y, p), pooled=True) == pooled
+    assert Cells.of(sort_rows(y, p), pooled=True) == Cells.of(Tally.from_arrays(y, p), pooled=True) == pooled
     for name in ("n", "pos", "s1", "s2", "s3"):
         for upper in (False, True):
             whole, parts = (np.sum(getattr(each, name)[each.upper == upper]) for each in (cells, pooled))
             assert parts == pytest.approx(whole, rel=1e-9)
-    grid = CellSums.of(GridTally.of(Tally.from_arrays(y, p), 14), pooled=True)
+    grid = Cells.of(Cells.grid(Tally.from_arrays(y, p), 14), pooled=True)
     assert grid.n.tolist() == pooled.n.tolist()
     spread = pooled.s2 - pooled.s1**2 / pooled.n
     assert (spread <= 2.0**-24 * pooled.v + np.where(pooled.q < 2.0**-11, 1e-5, 1e-15) * pooled.s2).all()
 
 
 def test_what_follows_from_the_sums():
-    found = CellSums.from_arrays([0, 1, 1, 0, 1], [0.25, 0.25, 0.875, 1.0, 0.0])
+    found = Cells.from_arrays([0, 1, 1, 0, 1], [0.25, 0.25, 0.875, 1.0, 0.0])
     assert found.p.tolist() == [0.0, 0.25, 0.875, 1.0]
     assert found.v.tolist() == [0.0, 0.375, 0.109375, 0.0]
     assert found.expected.tolist() == [0.0, 0.5, 0.875, 1.0]
     assert found.surplus.tolist() == [1.0, 0.5, 0.125, -1.0]
     assert (found.n_rows, found.positives) == (5, 3)
-    assert repr(found) == "CellSums(4 cells, 5 rows, 3 positive)"
+    assert repr(found) == "Cells(4 cells of 12 bits, means in [0, 1], 5 rows, 3 positive)"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_what_follows_from_the_sums():
 )
 def test_bad_rows_are_refused(y, p, message):
     with pytest.raises(ValueError, match=message):
-        CellSums.from_arrays(y, p)
+        Cells.from_arrays(y, p)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +170,14 @@ def test_bad_columns_are_refused(change, message):
         "s2": [0.0625] * 2,
         "s3": [0.015625] * 2,
     }
-    assert len(CellSums(**{name: np.array(column) for name, column in good.items()})) == 2
+
+    def make(columns):
+        key, n, pos, *sums = map(np.array, columns.values())
+        return Cells(12, key, n, pos, PowerSums(*sums))
+
+    assert len(make(good)) == 2
     with pytest.raises(ValueError, match=message):
-        CellSums(**{name: np.array(column) for name, column in (good | change).items()})
+        make(good | change)
 
 
 @pytest.mark.parametrize("rows", [1, 100, 20_000])
@@ -234,14 +249,14 @@ def lay_groups(rng):
 
 def test_groups_of_tallies_have_the_cells_of_each(rng, monkeypatch):
     observations = lay_groups(rng)
-    each = CellGroups.of([CellSums.of(tally) for tally in observations])
+    each = CellGroups.of([Cells.of(tally) for tally in observations])
     (whole,) = CellGroups.batches(observations)
     assert whole.cells == each.cells
     assert whole.starts.tolist() == each.starts.tolist()
-    monkeypatch.setattr(_cell_sums, "CELLS_AT_ONCE", 4000)
+    monkeypatch.setattr(_cell_groups, "CELLS_AT_ONCE", 4000)
     batches = list(CellGroups.batches(observations))
     assert len(batches) > 1
-    for name in _cell_sums.SUM_NAMES:
+    for name in ("key", "n", "pos", *PowerSums._fields):
         assert np.array_equal(
             np.concatenate([getattr(batch.cells, name) for batch in batches]), getattr(each.cells, name)
         )
@@ -262,7 +277,7 @@ def test_some_groups_are_chosen_with_their_cells(rng):
     observations = lay_groups(rng)
     (groups,) = CellGroups.batches(observations)
     which = np.array([True, False, True, True, False])
-    wanted = CellGroups.of([CellSums.of(tally) for tally, kept in zip(observations, which, strict=True) if kept])
+    wanted = CellGroups.of([Cells.of(tally) for tally, kept in zip(observations, which, strict=True) if kept])
     chosen = groups.choose(which)
     assert chosen.cells == wanted.cells
     assert chosen.starts.tolist() == wanted.starts.tolist()
