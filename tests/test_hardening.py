@@ -1,6 +1,6 @@
-"""What broke under hostile testing of the first version, and the test of each.
+"""What broke under hostile testing of earlier versions, and the test of each.
 
-What that version did, as was told then or seen again by the smallest case, stands beside the tests that fail on it.
+What the version before did, as was told then or seen again by the smallest case, stands beside the tests that fail on it.
 """
 
 import ast
@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 
-# the fault, what the first version did, the tests
+# the fault, what the version before did, the tests
 BROKE = [
     ("brackets in a path are a pattern", "`check 'preds[1].csv'` passed on the 5,000 rows of preds1.csv",
      "reading/test_discovery.py::test_a_name_that_exists_is_no_pattern"),
@@ -82,6 +82,68 @@ BROKE = [
     ("a file replaced while it is read", "not noticed", "reading/test_discovery.py::test_a_file_replaced_while_it_is_read_is_an_error"),
     ("columns called like parameters", "`rate` became RATE in errors",
      "cli/test_mistakes.py::test_columns_called_like_parameters_keep_their_names"),
+    # of the second hostile test
+    ("missing and misspelt labels are negatives with `pos_label`", "a model off by 1.5 with a third of its labels NULL passed",
+     "reading/test_hostile.py::test_a_word_for_a_missing_label_is_missing_wherever_it_stands "
+     "reading/test_hostile.py::test_a_third_label_is_an_error_that_lists_it "
+     "reading/test_hostile.py::test_the_gate_does_not_pass_on_labels_that_are_no_labels gate/test_attacks.py::test_an_attack_does_not_pass"),
+    ("the action drops options on an unbalanced quote", "the default rule was run: PASS",
+     "test_workflows.py::test_the_action_refuses_options_that_it_cannot_read test_workflows.py::test_the_action_reads_options_as_a_shell_does "
+     "test_workflows.py::test_the_action_ends_as_the_check_does"),
+    ("tallies ignore [data] of the rules", "rows failed, tallies of the same rows passed",
+     "cli/test_sampling.py::test_tallies_that_were_not_made_as_the_rules_say_are_refused"),
+    ("a folder passes over files", "b.csv.bz2, part-00003 and _day4.csv were not read, in silence",
+     "reading/test_hostile.py::test_a_folder_names_what_it_passes_over"),
+    ("Parquet that lies about its order", "rows moved between segments", "reading/test_hostile.py::test_a_claim_of_order_in_parquet_is_not_trusted"),
+    ("empty values are ignored", '--map "" was no map, --by "" no segments', "cli/test_empty.py::test_an_empty_value_is_misuse"),
+    ("limits that cannot fail", "--min-value 15 and max_value = 100 were within the limit",
+     "gate/test_judge.py::test_a_limit_that_no_value_breaks_is_refused gate/test_judge.py::test_rules_refuse_what_makes_no_sense"),
+    ("lines of JSON with duplicate keys", "the first value was taken", "reading/test_hostile.py::test_lines_of_json_that_parsers_differ_on_are_refused"),
+    ("check --map with segments of another type", "all rows got the common map, without a note",
+     "gate/test_recalibrated.py::test_rows_of_segments_unknown_to_the_map_are_told"),
+    ("an array that changes while it is sorted", "heap corruption; exit 139 on a map of a file",
+     "metrics/test_races.py::test_no_call_dies_of_arrays_that_change"),
+    ("workflow commands through names", "17 of 23 commands printed ::stop-commands::",
+     "cli/test_injection.py::test_names_are_no_commands cli/test_injection.py::test_text_is_written_in_one_place"),
+    ("JSON nested 600 deep", "segmentation fault", "reading/test_hostile.py::test_lines_of_json_that_parsers_differ_on_are_refused"),
+    ("actions pinned to tags", "a tag can be moved", "test_workflows.py::test_every_action_is_pinned_to_a_commit_and_its_version_is_told"),
+    ("overflow invents segments", "205 of 2,000 keys of 20 columns were right", "reading/test_hostile.py::test_segments_of_twenty_columns_are_exact"),
+    ("masked arrays in a mapping", "read unmasked",
+     "reading/test_hostile.py::test_masked_arrays_in_a_mapping_are_masked gate/test_attacks.py::test_a_call_does_not_pass "
+     "analysis/test_recalibrate.py::test_masked_predictions_are_not_recalibrated_as_what_lies_below_the_mask"),
+    ("HUGEINT and DECIMAL of DuckDB as segments", "2^53 and 2^53 + 1 were one", "reading/test_hostile.py::test_whole_numbers_and_decimals_of_duckdb_are_exact_keys"),
+    ("a NaN in the state of a monitor", "it never raised an alarm again, 25 of 744 edits; 36 of 528 were called a bug",
+     "analysis/test_monitor_state.py::test_no_edit_silences_a_monitor"),
+    ("a state by links in two folders", "updates were lost", "analysis/test_monitor_state.py::test_runs_that_reach_a_state_by_links_take_turns"),
+    ("series of one name for Prometheus", 'null and the text "None"',
+     "analysis/test_monitor_state.py::test_every_series_has_a_name_of_its_own_in_the_file_for_prometheus"),
+    ("`Monitor().update([1], [0.0])`, then HTML", "an error", "analysis/test_monitor_state.py::test_a_contradicted_certainty_is_written_and_shown"),
+    ("tolerance 0.5 at 0.5000000000000001", "an error", "verdict/test_power.py::test_a_tolerance_up_to_the_end_has_a_verdict"),
+    ("`plan 1e-320`", "an error", "verdict/test_power.py::test_the_smallest_predictions_have_a_plan"),
+    ("--memory of 300 digits", "an error", "cli/test_empty.py::test_a_number_of_many_digits_is_refused"),
+    ("dictionaries with unsigned indices", "an error", "reading/test_hostile.py::test_dictionaries_of_any_index_are_segments"),
+    ("months of Dask", "NotImplementedError", "reading/test_hostile.py::test_months_of_dask_are_those_of_pandas"),
+    ("BLOB as a segment", "an error", "reading/test_hostile.py::test_bytes_are_no_segments"),
+    ("`ulimit -v` of 400 MB to 1 GB", "polars aborted, exit 134", "cli/test_mistakes.py::test_an_abort_of_a_library_is_told"),
+    ("standard error on a full disk", "a gate that passes exited with 1", "gate/test_attacks.py::test_a_full_standard_error_does_not_fail_a_gate_that_passes"),
+    ("names of 20,000 signs", "58 s", "test_text.py::test_long_names_are_shortened_in_linear_time"),
+    ("a monitor of 100,000 periods", "226 s, and 118 s if nothing was new",
+     "analysis/test_monitor_state.py::test_the_time_of_an_update_is_linear_in_the_periods "
+     "analysis/test_monitor_state.py::test_a_state_is_not_written_again_if_nothing_is_new"),
+    ("weights of 2^31", "minutes, and intervals that end in NaN", "metrics/test_poisson_binomial.py::test_any_number_of_rows_that_are_all_alike_has_an_interval"),
+    ("`check` of 1e6 segments", "261 s, 13 GB, a JUnit file of 477 MB",
+     "gate/test_check.py::test_a_hundred_thousand_segments_take_little_time_and_memory "
+     "gate/test_check.py::test_many_segments_are_judged_as_few_without_their_cells "
+     "gate/test_judge.py::test_junit_of_many_checks_holds_what_did_not_pass_and_counts_the_rest"),
+    ("`apply` on a full disk", "the input was to blame", "cli/test_recalibrate.py::test_a_full_disk_is_told_of_the_output"),
+    ("a truncated zst", '"incomplete frame", of no file', "reading/test_hostile.py::test_a_file_of_zstandard_that_was_cut_is_named"),
+    ("a mistyped column without polars", '"Files need polars"', "reading/test_plain.py::test_a_mistyped_column_is_told_without_polars"),
+    # of attacks on the gate
+    ("a tolerance of everything", "--tolerance 0.999 passed every model", "gate/test_attacks.py::test_an_attack_does_not_pass gate/test_attacks.py::test_a_call_does_not_pass"),
+    ("--max-dropped beside no other rule", "it took the place of the verdict", "gate/test_attacks.py::test_an_attack_does_not_pass"),
+    ("an interval of a saved result whose ends are swapped", "the difference from it contained every limit",
+     "gate/test_attacks.py::test_an_attack_does_not_pass"),
+    ("-hy in the options of the action", "help, exit 0", "test_workflows.py::test_the_action_refuses_options_that_it_cannot_read"),
 ]  # fmt: skip
 
 

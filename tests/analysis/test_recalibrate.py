@@ -633,3 +633,11 @@ def test_a_validation_says_whose_log_loss_it_is_and_what_is_clipped():
     contradicted = truecal.recalibrate(y, np.where(np.arange(4000) == np.flatnonzero(y)[0], 0, p), "offset")
     assert "counts as a probability of 1e-15" in " ".join(str(contradicted).split())
     assert "1e-15" not in str(whole)
+
+
+def test_masked_predictions_are_not_recalibrated_as_what_lies_below_the_mask(rng):
+    p = rng.beta(1, 4, 400)
+    recalibration = truecal.recalibrate(rng.random(400) < p, p, folds=0)
+    with pytest.raises(ValueError, match="`p` must not be missing; some values are masked"):
+        recalibration.apply(np.ma.array([0.2, 0.9], mask=[False, True]))
+    assert recalibration.apply(np.ma.array([0.2, 0.9])).tolist() == recalibration.apply([0.2, 0.9]).tolist()

@@ -317,6 +317,17 @@ def test_an_error_from_inside_polars_is_told_as_one():
     assert explain(error) == f"polars failed: zstd error: not enough memory\n{hint}"
 
 
+def test_an_abort_of_a_library_is_told():
+    """polars aborts if memory runs out, as under `ulimit -v`; here the command itself does."""
+    code = (
+        "import os, sys; from truecal.cli import _commands, _main; _commands.check = lambda args: os.abort(); "
+        "sys.argv = ['truecal', 'check', 'a.csv']; sys.exit(_main.main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: a library ended the process, most likely since memory ran out.\nHint: ")
+
+
 def test_segments_that_no_rule_is_about_are_a_mistake(data):
     told = refused("check", data, "-p", "p", "--by", "country")
     assert "--by makes segments, but no rule is about them; --segment '*' asks for each" in told

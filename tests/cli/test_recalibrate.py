@@ -1,10 +1,12 @@
 """`truecal recalibrate` and `truecal apply`, against the library."""
 
 import json
+import resource
+from functools import partial
 
 import numpy as np
 import pytest
-from command import run
+from command import run, run_process
 
 import truecal
 from truecal.cli import main
@@ -241,3 +243,13 @@ def test_nothing_is_said_of_a_constant_where_no_row_is_positive():
     found = truecal.recalibrate([0] * 30, [0.01, 0.02, 0.03] * 10)
     assert "constant" not in repr(found)
     assert np.isnan(found.validation.skill).all()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "arrow"])
+def test_a_full_disk_is_told_of_the_output(folder, suffix):
+    """By a limit on the size of files, of a process of its own; the input is not to blame."""
+    assert run("recalibrate", "train.csv", "-o", "map.json", cwd=folder).returncode == 0
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (4096, 4096))
+    done = run_process("apply", "map.json", "apart.csv", "-o", f"out.{suffix}", cwd=folder, preexec_fn=limit)
+    assert (done.returncode, done.stderr) == (2, f"error: out.{suffix}: File too large.\n")
+    assert not list(folder.glob("*out*"))

@@ -97,6 +97,18 @@ def test_the_file_of_a_gate_may_say_it(data, folder):
         truecal.check(truecal.read(data, label="y", score="p"), rules)
 
 
+def test_tallies_that_were_not_made_as_the_rules_say_are_refused(data, folder):
+    """Rows fail under these rules, and tallies of the same rows must not pass."""
+    rules, place = folder / "other.toml", folder / "plain.parquet"
+    rules.write_text("[data]\nnegative_rate = 0.3\n[[rule]]\nverdict = true\n")
+    assert run("check", data, "-y", "y", "-p", "p", "--rules", rules).returncode == 1
+    for made in ((), KEPT):
+        assert run("tally", data, "-y", "y", "-p", "p", "-o", place, *made).returncode == 0
+        done = run("check", place, "--rules", rules)
+        assert done.returncode == 2
+        assert "must be read as [data] of the file of rules says, Sampling(negative_rate=0.3)" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

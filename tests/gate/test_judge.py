@@ -541,6 +541,27 @@ def test_long_verdicts_are_cut_and_say_so():
     assert verdict.to_junit().count("<testcase ") == 500
 
 
+def test_junit_of_many_checks_holds_what_did_not_pass_and_counts_the_rest():
+    """Of more than 10,000 checks, which would make files of hundreds of megabytes."""
+    rows = [("pass", Cause.CONSISTENT)] * 11_998 + [("inconclusive", Cause.NO_VERDICT), ("fail", Cause.MISCALIBRATED)]
+    results = [CheckResult(Rule("verdict"), "m", f"g={i}", 9, None, *row) for i, row in enumerate(rows)]
+    root = ET.fromstring(Decision(CheckTable.of(results)).to_junit())
+    assert [case.get("name") for case in root.iter("testcase")] == [
+        "no miscalibration [g=11999]",
+        "no miscalibration [g=11998]",
+    ]
+    assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "12000",
+        "failures": "1",
+        "errors": "1",
+    }
+    (told,) = root.iter("property")
+    assert (told.get("name"), told.get("value")) == ("not listed", "11,998 of 12,000 checks")
+    failed = [replace(result, status="fail", cause=Cause.MISCALIBRATED) for result in results]
+    root = ET.fromstring(Decision(CheckTable.of(failed)).to_junit())
+    assert (len(list(root.iter("testcase"))), root.get("failures")) == (10_000, "12000")
+
+
 @given(FINDINGS)
 def test_junit_parses_and_counts(verdict):
     text = verdict.to_junit()

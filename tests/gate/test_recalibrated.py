@@ -97,3 +97,17 @@ def test_what_does_not_fit_is_refused(recalibration, rng):
         truecal.check(data, recalibration=recalibration, baseline="old.json")
     with pytest.raises(ValueError, match="must be a file that truecal wrote"):
         truecal.check(data, recalibration=__file__)
+
+
+@pytest.mark.parametrize(("kind", "unknown"), [(int, 0), (float, 0), (str, 900), (lambda i: i + 1, 300)])
+def test_rows_of_segments_unknown_to_the_map_are_told(rng, kind, unknown):
+    """Segments of another type, or that were absent: as many rows as there are of them, 300 each."""
+    y, p = draw(rng, 900, 2)
+    fitted = {"y": y, "p": p, "g": np.arange(900) % 3}
+    recalibration = truecal.recalibrate(truecal.read(fitted, label="y", score="p", by="g"), by="g", folds=0)
+    y, p = draw(rng, 900, 2)
+    rows = {"y": y, "p": p, "g": [kind(i) for i in (np.arange(900) % 3).tolist()]}
+    decision = truecal.check(truecal.read(rows, label="y", score="p", by="g"), recalibration=recalibration)
+    told = [note.values["n"] for note in decision.notes if note.code == "segments unknown"]
+    assert told == [unknown] * bool(unknown)
+    assert (f"{unknown} rows of segments unknown to the map got the common map" in decision.to_junit()) == bool(unknown)

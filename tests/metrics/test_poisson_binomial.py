@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from local_oracle import poisson_binomial
+from scipy.optimize import brentq
 from scipy.stats import binom, binomtest
 
-from truecal.data import Cells
+from truecal.data import Cells, Tally
 from truecal.metrics import PoissonBinomial, find_odds_ratios
 
 SHAPES = {
@@ -167,3 +168,22 @@ def test_pools_of_cells_change_no_tail_by_more_than_their_variance(rng):
     assert (p * (1 - p)).sum() < 5
     for k in (0, 1, 4, 10, 20):
         np.testing.assert_allclose(tails_of(p, k), tails_of(p, k, computed=True), rtol=1e-5, atol=1e-15)
+
+
+@pytest.mark.parametrize("rows", [2**10, 2**30, 2**31, 2**40])
+@pytest.mark.parametrize("positive", [False, True])
+def test_any_number_of_rows_that_are_all_alike_has_an_interval(rows, positive):
+    """If all are positive, the low end is where the product of the probabilities is half of the significance; with x
+    the factor on the odds, that of p is x p / (1 - p + x p). The opposite question has the inverse answer."""
+    p, significance = np.array([0.07, 0.0705]), 0.01
+    cells = Cells.of(Tally(p, np.full(2, rows), np.full(2, rows if positive else 0)))
+    (found,) = find_odds_ratios(PoissonBinomial.of(cells), np.array([0]), np.array([2]), significance)
+    odds = p / (1 - p)
+
+    def miss(log_factor):
+        other = np.exp(-log_factor) / odds if positive else np.exp(log_factor) * odds
+        return -rows * np.log1p(other).sum() - math.log(significance / 2)
+
+    end = math.exp(brentq(miss, -60, 60, xtol=1e-13))
+    expected = (math.inf, end, math.inf) if positive else (0.0, 0.0, end)
+    assert (found.value, found.low, found.high) == pytest.approx(expected, rel=1e-6)

@@ -258,3 +258,38 @@ def test_names_in_strings_and_below_are_no_names_of_the_line(need, tmp_path):
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = truecal.read(tmp_path / "a.jsonl", **COLUMNS)
     assert (found.n_rows, found.positives) == (10, 5)
+
+
+# ---- what fails on the way -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.95])
+def test_a_file_of_zstandard_that_was_cut_is_named(need, tmp_path, share):
+    need("polars")
+    rows = "\n".join(["y,p", *(f"{i % 2},{i / 5000}" for i in range(5000))]).encode()
+    whole = need("pyarrow").compress(rows, codec="zstd", asbytes=True)
+    (tmp_path / "a.csv.zst").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"a.csv.zst' must be a whole file of UTF-8 text in Zstandard; it is not: "):
+        truecal.read(tmp_path / "a.csv.zst", **COLUMNS)
+
+
+@pytest.mark.parametrize("numbers", ["99999999999999999999", "-170141183460469231731687303715884105728"])
+def test_labels_of_128_bits_are_listed(need, tmp_path, numbers):
+    need("polars")
+    path = write(tmp_path / "a.csv", ["0,0.5", "1,0.5", f"{numbers},0.5"])
+    with pytest.raises(ValueError, match=r"`y` is neither 0 nor 1 in 1\. The first is -?1\S*e\+\d+, in row 3"):
+        truecal.read(path, **COLUMNS)
+
+
+@pytest.mark.xfail(
+    strict=True, raises=NotImplementedError, reason="narwhals cuts no months on Dask; mend in _query._periods"
+)
+def test_months_of_dask_are_those_of_pandas(need):
+    pd, dd = need("pandas"), need("dask.dataframe")
+    days = pd.date_range("2026-01-15", periods=60)
+    rows = pd.DataFrame({"y": [0, 1] * 30, "p": 0.5, "t": days})
+    options = {**COLUMNS, "time": "t", "every": "1mo"}
+    found, expected = (truecal.read(data, **options) for data in (dd.from_pandas(rows, npartitions=2), rows))
+    assert {key: part.n_rows for key, part in found.parts.items()} == {
+        key: part.n_rows for key, part in expected.parts.items()
+    }

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from command import run
 
 import truecal
 from truecal.cli import main
@@ -48,6 +49,18 @@ def test_a_plain_file_needs_no_polars(tmp_path, monkeypatch, capsys):
     expected = main(["evaluate", str(path), "--json"]), capsys.readouterr()
     monkeypatch.setitem(sys.modules, "polars", None)
     assert (main(["evaluate", str(path), "--json"]), capsys.readouterr()) == expected
+
+
+@pytest.mark.parametrize("words", ["-y yy -p p", "-y y -p pp", "-y y -p p --by dya", "-y y -p p --cluster whoo"])
+def test_a_mistyped_column_is_told_without_polars(tmp_path, monkeypatch, words):
+    path = tmp_path / "a.csv"
+    path.write_text("day,who,y,p\n" + "2026-01-31,a,0,0.25\n2026-01-31,b,1,0.75\n" * 40)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    more = ["--segment", "*"] if "--by" in words else []
+    done = run("check", path, *words.split(), *more)
+    assert done.returncode == 2
+    assert "must be one of the columns 'day', 'who', 'y', 'p'; it is " in done.stderr
+    assert "polars" not in done.stderr
 
 
 def test_a_file_that_changes_is_left_to_polars(tmp_path, monkeypatch):

@@ -187,3 +187,15 @@ def test_rates_of_the_first_and_the_last_count_have_closed_forms():
         np.testing.assert_allclose(first, -np.expm1(np.log1p(-level) / n), rtol=1e-12)
         last = _kernel.binomial_rates(n, n, level)
         np.testing.assert_allclose(1 - last, -np.expm1(np.log(level) / n), rtol=1e-12, atol=2e-16)
+
+
+def test_a_tolerance_up_to_the_end_has_a_verdict():
+    """0.5 from just above 0.5 reaches 1, and 0 but for a rounding error."""
+    cells = Cells.from_arrays(np.arange(100) % 2 == 0, np.full(100, 0.5000000000000001))
+    assert judge(cells, tolerance=0.5).status == "inconclusive"
+
+
+def test_the_smallest_predictions_have_a_plan():
+    """Nothing is detectable at a prediction of 1e-320 in any rows that there are."""
+    plan = truecal.plan(1e-320, rows=100)
+    assert plan.above == plan.below == math.inf

@@ -18,6 +18,7 @@ from truecal.data._arrays import count_threads as count_threads
 from truecal.data._arrays import drop_missing as drop_missing
 from truecal.data._arrays import find_distinct as find_distinct
 from truecal.data._arrays import infer_scale as infer_scale
+from truecal.data._arrays import is_masked as is_masked
 from truecal.data._arrays import read_numbers as read_numbers
 from truecal.data._arrays import read_pair as read_pair
 from truecal.data._arrays import refuse_pos_label as refuse_pos_label

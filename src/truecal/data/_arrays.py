@@ -121,7 +121,7 @@ def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[
 
 def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
     """Return a column or a matrix, and which of its rows have a missing value."""
-    if _is_masked(values):
+    if is_masked(values):
         array, missing = np.asarray(values.data), np.ma.getmaskarray(values)
     else:
         array = to_numpy(values, name)
@@ -427,7 +427,7 @@ def read_column(values: Any, name: str) -> AnyArray:
     return array
 
 
-def _is_masked(values: Any) -> bool:
+def is_masked(values: Any) -> bool:
     """Whether values are a masked array; NumPy's module of these takes long to load, and may not be."""
     return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
 
@@ -440,7 +440,7 @@ def find_distinct(values: AnyArray) -> AnyArray:
 
 def to_numpy(values: Any, name: str) -> AnyArray:
     """Convert values to a NumPy array of any type and shape. Masked values and GPU tensors are errors."""
-    if _is_masked(values):
+    if is_masked(values):
         mask = np.ma.getmaskarray(values)
         if mask.any():
             raise ValueError(

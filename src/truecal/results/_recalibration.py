@@ -15,7 +15,7 @@ from truecal import _draw_inline
 from truecal._codes import Code
 from truecal._errors import option
 from truecal._text import Terminal, escape_html
-from truecal.data import Floats, Ints, Note, Segment
+from truecal.data import Floats, Ints, Note, Segment, is_masked
 from truecal.inference import Difference, Map
 from truecal.results._json import JsonMixin, register
 from truecal.results._result import Result
@@ -389,6 +389,8 @@ class Recalibration(JsonMixin):
 
         Segments that were absent when it was fitted get the common map.
         """
+        if is_masked(p) and p.mask.any():
+            raise ValueError(f"{option('p')} must not be missing; some values are masked.")
         values = np.asarray(p, dtype=np.float64)
         if ((values < 0) | (values > 1)).any() or np.isnan(values).any():
             raise ValueError(f"{option('p')} must lie in [0, 1]; some do not.")
