@@ -281,9 +281,6 @@ def test_labels_of_128_bits_are_listed(need, tmp_path, numbers):
         truecal.read(path, **COLUMNS)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=NotImplementedError, reason="narwhals cuts no months on Dask; mend in _query._periods"
-)
 def test_months_of_dask_are_those_of_pandas(need):
     pd, dd = need("pandas"), need("dask.dataframe")
     days = pd.date_range("2026-01-15", periods=60)

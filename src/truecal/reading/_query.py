@@ -369,9 +369,10 @@ class Query:
         pl = language(self.frame)
         for i, name in enumerate(self.roles.by):
             every = self.roles.periods.get(name)
-            if every is not None:  # engines disagree on weeks: read days, which are added up to weeks later
-                time = pl.col(f"by{i}").cast(pl.Datetime("us"))
-                yield time.dt.truncate("1d" if every == "1w" else every)
+            if every is not None:
+                # engines disagree on weeks, and Dask knows no months: days are read, and added up later
+                days = every == "1w" or (every != "1h" and engine_of(self.frame) == "dask")
+                yield pl.col(f"by{i}").cast(pl.Datetime("us")).dt.truncate("1d" if days else every)
 
     def choose_bits(self) -> int | None:
         """Return the bits of the grid to use, or None if scores stay exact."""

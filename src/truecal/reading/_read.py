@@ -19,7 +19,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from truecal._errors import option
+from truecal._errors import check_column, option
 from truecal._options import DataOptions, ModelOptions, declare, resolve
 from truecal._progress import Clock, Progress
 from truecal._text import upper_first
@@ -339,6 +339,10 @@ def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
     table = open_plain(data, roles.format) if roles.plain else None
     if table is None:
         return None
+    # which polars would refuse as well, if it is there
+    for role, names in (("label", (roles.label,)), ("score", roles.scores), ("by", roles.by)):
+        for name in names:
+            check_column(role, name, table.names)
     baselines = as_tuple(roles.baseline) * len(roles.scores)
     numbers = {f"score{i}": name for i, name in enumerate(roles.scores)}
     numbers |= {f"base{i}": name for i, name in enumerate(baselines)}
