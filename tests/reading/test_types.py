@@ -207,6 +207,8 @@ def test_rows_of_text_match_those_of_other_formats(need, tmp_path, values, ends)
         (["01", "02", "01"], "2", 1),
         (["1.0", "2.0", "1.0"], 2, 1),
         ([" true", "false ", "TRUE"], None, 2),
+        (['" true"', '"false "', '"TRUE"'], None, 2),
+        (['" 1"', '"0 "', '"1"'], None, 2),
         ([" true", "false ", "TRUE"], "true", 2),
     ],
 )

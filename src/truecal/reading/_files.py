@@ -488,7 +488,7 @@ def _open_csv(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
     for name, first in times.items():
         _check_first_time(name, first, name_places(files.places))
     chosen = {name: _choose_type(pl, tables, name, kind) for name, kind in present.items()}
-    spaced = {name: kind for name, kind in chosen.items() if any(table.spaced for table in tables)}
+    spaced = {name: kind for name, kind in chosen.items() if any(map(_may_have_spaces, tables))}
     spaced = {name: kind for name, kind in spaced.items() if kind != pl.String}
     spaced |= {name: pl.Datetime("us", "UTC") for name in spaced if ZONE.search(times.get(name, ""))}
     given = {name: kind for name, kind in chosen.items() if name not in spaced}
@@ -500,6 +500,11 @@ def _open_csv(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
         values = (_convert_words(pl, plain[name], kind).alias(name) for name, kind in spaced.items())
         frame = frame.with_columns(*values)
     return frame, [name for name, kind in present.items() if kind == "key"]
+
+
+def _may_have_spaces(table: Table) -> bool:
+    """Whether a field has spaces around it; of quoted ones, whether one of the first rows may."""
+    return table.spaced or b'" ' in table.head or b' "' in table.head
 
 
 def _convert_words(pl: Any, words: Any, kind: Any) -> Any:
