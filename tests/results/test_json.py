@@ -87,6 +87,13 @@ TRICKY = [
 ]
 floats = st.floats(allow_nan=True, allow_infinity=True)
 counts = st.integers(0, 2**53)
+spans = st.tuples(floats, floats).map(lambda ends: ends if math.isnan(sum(ends)) else tuple(sorted(ends)))
+intervals = st.builds(
+    lambda ends, confidence, draws: Interval(*ends, confidence, draws),
+    spans,
+    st.floats(0, 1, exclude_min=True, exclude_max=True),
+    counts,
+)
 names = st.sampled_from(TRICKY) | st.text(max_size=5)
 notes = st.lists(
     st.sampled_from(NOTES) | names.map(lambda name: Note.of(NoteCode.CLUSTERED, column=name)), max_size=2
@@ -267,7 +274,7 @@ def results(draw):
         adjust=draw(adjusts),
         region=draw(st.none() | st.builds(Region, st.none() | finite, st.none() | counts | finite, st.none() | finite)),
         nulls=some(st.builds(NullDistribution, *[floats] * 6, counts)),
-        intervals=some(st.builds(Interval, *[floats] * 3, counts)),
+        intervals=some(intervals),
         bounds=some(st.tuples(floats, floats)),
         scores=draw(st.none() | st.builds(Scores, counts, counts, histograms, histograms)),
         shapes={name: shape for name, (_, shape) in picked.items()} if draw(st.booleans()) else {},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -319,13 +319,25 @@ def validate_on(
 ) -> Validation:
     """Validate a recalibration on separate rows, which `source` names."""
     refuse_fitted(recalibration, data)
-    offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
+    find_offset = _index_offsets(recalibration)
     columns = _choose_columns(data, recalibration.by)
     rows = _HeldOut(columns, data.cluster, confidence)
     for segment, part in (data.group_by(columns).parts if columns else {(): data.pooled()}).items():
-        offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
+        offset = find_offset(segment) if recalibration.by else 0.0
         rows.add(segment, as_cells(part.sorted), recalibration.map, offset)
     return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
+
+
+def _index_offsets(recalibration: Recalibration) -> Callable[[Segment], float]:
+    """What finds the offset of a segment. Text files tell numbers from words by all of their rows, so a number of one
+    file may be text in another."""
+    offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
+    texts = {_as_texts(segment): offset for segment, offset in offsets.items()}
+    return lambda segment: offsets.get(segment, texts.get(_as_texts(segment), 0.0))
+
+
+def _as_texts(segment: Segment) -> Segment:
+    return tuple(value if value is None else str(value) for value in segment)
 
 
 def recalibrate_observations(recalibration: Recalibration, data: Observations) -> Observations:
@@ -339,12 +351,12 @@ def recalibrate_observations(recalibration: Recalibration, data: Observations) -
     if data.weighted:
         raise ValueError(f"{option('importance_weight')} cannot be used when a map is applied to observations.")
     indices = [data.by.index(name) for name in recalibration.by]
-    offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
+    find_offset = _index_offsets(recalibration)
     parts: dict[Segment, Tally] = {}
     lines = []
     for key, part in data.parts.items():
         old, sampling = part.tally, part.sampling
-        offset = offsets.get(tuple(key[index] for index in indices), 0.0) if recalibration.by else 0.0
+        offset = find_offset(tuple(key[index] for index in indices)) if recalibration.by else 0.0
         new = sampling.to_sampled(recalibration.map.apply(sampling.to_population(old.score), offset))
         pairs = Pairs((new, old.score), old.n, old.pos, sampling=sampling, clusters=old.clusters)
         lines.append(pairs.lines)

@@ -408,6 +408,7 @@ def apply(args: Namespace) -> int:
             score=score,
             into=into,
             others=recalibration.by,
+            segments=recalibration.segments,
             format=args.format,
             score_scale=find_scale(args),
         )

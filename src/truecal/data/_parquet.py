@@ -107,9 +107,7 @@ def read_settings(path: PathLike) -> dict[str, Any]:
 
 
 def is_observations_file(path: PathLike) -> bool:
-    """Return whether `Observations.save` wrote a file, by its name and its last bytes."""
-    if Path(path).suffix.lower() not in SUFFIXES:
-        return False
+    """Return whether `Observations.save` wrote a file, by its last bytes."""
     with name_place(path), open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))

@@ -6,6 +6,7 @@ Rows in this process are judged by NumPy, in other engines by expressions; ties 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -19,6 +20,7 @@ from truecal._text import plural
 from truecal.data import NORMALIZE, SUM, AnyArray, Floats, Ints
 from truecal.reading._engines import language
 from truecal.reading._status import SUM_OFF
+from truecal.reading._types import BOOLEANS
 
 SIGNS = "*?["  # of a pattern
 
@@ -91,7 +93,8 @@ class ClassNames:
     """Which class each column is of: as `given`, or as the labels say.
 
     Labels are the columns' names, or what is left of these without something that all begin or end with; as little as
-    possible is taken off. `names` is empty until labels were seen.
+    possible is taken off. `names` is empty until labels were seen. Labels of text files are `plain`: numbers are text
+    among them, and may have spaces around them.
     """
 
     label: str
@@ -99,6 +102,7 @@ class ClassNames:
     given: tuple[Any, ...] | None = None
     names: tuple[str, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
+    plain: bool = False
 
     def __post_init__(self) -> None:
         if self.given is None:
@@ -114,8 +118,11 @@ class ClassNames:
         """The place of each label among the columns. A label without a column is an error."""
         texts = [_as_text(value) for value in values]
         if not self.names and texts:
-            self.names = max(self._list_schemes(), key=lambda names: len(set(texts).intersection(names)))
+            seen = {*texts, *(_read_text(text) for text in texts if self.plain)}
+            self.names = max(self._list_schemes(), key=lambda names: len(seen.intersection(names)))
         self.places = self.places or {name: i for i, name in enumerate(self.names)}
+        if self.plain:
+            texts = [text if text in self.places else _read_text(text) for text in texts]
         unknown = next((text for text in texts if text not in self.places), None)
         if unknown is not None:
             self._refuse(unknown)
@@ -150,6 +157,14 @@ def _as_text(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def _read_text(text: str) -> str:
+    """A label of a text file as a column's name has it: 1 for 1.0, and True for true."""
+    word = text.strip(" ")
+    if word.lower() in BOOLEANS:
+        return word.capitalize()
+    return str(int(word.partition(".")[0])) if re.fullmatch(r"-?[0-9]{1,18}(\.0*)?", word) else word
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,7 +35,7 @@ from truecal.reading._discovery import is_path
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, find_files, open_files, read_first
 from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn, read_text_head
-from truecal.reading._types import ColumnType
+from truecal.reading._types import BOOLEANS, ColumnType
 
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
@@ -209,11 +209,19 @@ class Roles:
         """What each column is read as."""
         found: dict[str, ColumnType] = dict.fromkeys((*self.by, *self.clusters, *self.on), "key")
         found |= {name: "time" for name, every in self.periods.items() if every is not None}
-        found[self.label] = "label" if self.multiclass is None else "key"
+        found[self.label] = self._label_type
         found |= dict.fromkeys((*self.scores, *self.row_columns.values()), "number")
         if isinstance(self.baseline, str) and not self.on:
             found[self.baseline] = "number"
         return found
+
+    @property
+    def _label_type(self) -> ColumnType:
+        """What labels are read as: text if a word is the positive one, whatever the others look like."""
+        word = isinstance(self.pos_label, str) and not _is_number(self.pos_label)
+        if self.multiclass is not None or (word and self.pos_label.lower() not in BOOLEANS):
+            return "key"
+        return "label" if self.pos_label is None else "class"
 
     @property
     def row_columns(self) -> dict[str, str]:

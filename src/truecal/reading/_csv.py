@@ -304,7 +304,7 @@ def _count_rows(
     missing = MISSING if state[4] & (SPACED | MAY_BE_MISSING) else MISSING[:1]
     again = tuple(name for name, count in Counter(names).items() if count > 1)
     file.seek(0)
-    head = file.read(CHUNK).removeprefix(UTF8_MARK)
+    head = file.read(CHUNK + len(UTF8_MARK)).removeprefix(UTF8_MARK)
     return Table(place, separator, int(state[0]) - 1, bool(state[4] & SPACED), missing, copy, head, tuple(names), again)
 
 

@@ -124,6 +124,12 @@ def find_format(place: Path) -> str:
     raise ValueError(f"The name of {str(place)!r} must tell its format ({known}); it does not.\n\nHint: {hint}.")
 
 
+def is_named_as_text(place: Path) -> bool:
+    """Whether a file has the name of a text file."""
+    suffix = strip_compression(place).suffix.lower()
+    return any(suffix in FORMATS[kind] for kind in TEXT)
+
+
 def _exists(place: PathLike) -> bool:
     """Whether a path exists, be it as a link to nothing. A path that may not be looked up is an error."""
     try:

@@ -22,7 +22,7 @@ from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal._options import FORMATS
 from truecal._text import plural
-from truecal.reading._csv import CHUNK, Stamp, Table, Unreadable, open_table, stamp
+from truecal.reading._csv import CHUNK, MISSING, Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._discovery import TEXT, PathLike, copy_stream, expand_all, find_format
 from truecal.reading._engines import column
 from truecal.reading._preview import read_text_head
@@ -123,12 +123,19 @@ class Files:
         first: dict[str, Any] = {}
         for place, columns in self._list_columns():
             first = first or columns
-            difference = _compare(first, columns, typed=self.kind not in TEXT)
+            difference = _compare(first, columns, typed=self.kind not in TEXT) or self._compare_separators(place)
             if difference:
                 raise ValueError(
                     f"Files read together must have the same columns; {str(place)!r} {difference}, unlike "
                     f"{str(self.places[0])!r}."
                 )
+
+    def _compare_separators(self, place: Path) -> str:
+        """Describe how the separator of a file differs from that of the first; "" if it does not."""
+        signs = dict(zip(self.places, (table.separator for table in self.tables), strict=False))
+        if signs.get(place) == signs.get(self.places[0]):
+            return ""
+        return f"separates them by {signs[place]!r} and not by {signs[self.places[0]]!r}"
 
     def _list_columns(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         """Yield each of several files with its columns."""
@@ -150,15 +157,19 @@ class Files:
         words, _ = _open(pl, replace(self, types={}), None)
         present = words.collect_schema()
         for name, kind in self.types.items():
-            if name not in present or kind == "key":
+            if name not in present or kind == "key" or (kind == "time" and self.kind == "jsonl"):
                 continue
             value = column(words, name).str.strip_chars(" ")
             fits = value.cast(pl.Float64, strict=False).is_not_null()
             if kind == "time":
-                fits = value.str.contains(f"^{MOMENT.pattern}$")
-            elif kind == "label" and self._has_booleans(pl, name):
+                day = value.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+                zoned = ZONE.search(_find_first_word(pl, self.tables, name)) is not None
+                alike = value.str.contains(ZONE.pattern) == zoned
+                fits = value.str.contains(f"^{MOMENT.pattern}$") & day.is_not_null() & alike
+            elif kind in ("label", "class") and self._has_booleans(pl, name):
                 fits = value.str.to_lowercase().is_in(list(BOOLEANS))
-            rows = words.select(value.alias("value"), (value.is_not_null() & ~fits).alias("wrong"))
+            known = value.is_not_null() & ~value.is_in(MISSING if self.kind != "jsonl" else [])
+            rows = words.select(column(words, name).alias("value"), (known & ~fits).alias("wrong"))
             wrong = rows.with_row_index("row", 1).filter("wrong").group_by("value")
             lines = wrong.agg(pl.len().alias("rows"), pl.col("row").min()).collect(engine="streaming").sort("row")
             if len(lines):
@@ -173,12 +184,15 @@ class Files:
         value, _, row = lines[0]
         if kind == "time":
             _refuse_moment(name, row, value, name_places(self.places))
-        if kind == "label":
+        if kind in ("label", "class"):
             listed = (f"{word!r} ({plural(rows, 'row')}, the first in row {first:,})" for word, rows, first in lines)
             more = f" and {len(lines) - LISTED:,} more" if len(lines) > LISTED else ""
+            rule = "0 and 1 or booleans" if kind == "label" else "labels of one type"
+            alike = all(_is_number(word) or word.lower() in BOOLEANS for word, _, _ in lines)
             raise ValueError(
-                f"`{name}` must hold 0 and 1 or booleans; among the labels of {name_places(self.places)} are "
-                f"{', '.join(list(listed)[:LISTED])}{more}.{advise_on(value)}"
+                f"`{name}` must hold {rule}; among the labels of {name_places(self.places)} are "
+                f"{', '.join(list(listed)[:LISTED])}{more}, unlike the first."
+                f"{MIXED_LABELS if alike else advise_on(value)}"
             )
         count = sum(rows for _, rows, _ in lines)
         raise ValueError(
@@ -227,7 +241,8 @@ def is_alike(first: str, second: str) -> bool:
     return first == second or (("text" in (first, second)) and not {first, second} & {"a list", "an object"})
 
 
-MOMENT = re.compile(r"\s*\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*")
+MIXED_LABELS = "\n\nHint: write all of them alike."
+MOMENT = re.compile(r"\s*\d{4}-\d\d-\d\d([T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?\s*")
 
 
 def _refuse_moment(name: str, row: int, word: str, place: str) -> NoReturn:
@@ -237,6 +252,7 @@ def _refuse_moment(name: str, row: int, word: str, place: str) -> NoReturn:
     )
 
 
+ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)\s*$")
 YEAR_LAST = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1\d{4}\b")
 
 
@@ -252,9 +268,9 @@ def check_year_first(name: str, first: str, where: str = "") -> None:
 def _check_first_time(name: str, first: str, place: str) -> None:
     """Raise an error unless the first date in CSV is written as YYYY-MM-DD: 03/04/2026 is ambiguous."""
     if first and not re.match(r"\d{4}-\d\d-\d\d", first):
-        check_year_first(name, first, f"in {place!r} ")
+        check_year_first(name, first, f"in {place} ")
         raise ValueError(
-            f"`{name}` must hold dates written as YYYY-MM-DD; in {place!r} the first is {first!r}.\n\n"
+            f"`{name}` must hold dates written as YYYY-MM-DD; in {place} the first is {first!r}.\n\n"
             f"Hint: {option('every=None')} takes each value as a period."
         )
 
@@ -422,7 +438,7 @@ def _open(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
             named = zip(frames, places, strict=True)
             frames = [frame.with_columns(pl.lit(str(place)).alias(mark)) for frame, place in named]
         return pl.concat(frames), []
-    frame, texts = (_open_lines if files.kind == "jsonl" else _open_csv)(pl, tables, files.types, mark)
+    frame, texts = (_open_lines if files.kind == "jsonl" else _open_csv)(pl, files, mark)
     if mark is not None:
         copies = [str(table.place) for table in tables]
         frame = frame.with_columns(pl.col(mark).replace(copies, list(map(str, places))))
@@ -441,66 +457,90 @@ def _list_patterns(tables: Sequence[Table]) -> list[str]:
     return [glob.escape(str(table.place)) for table in tables]
 
 
-def _open_lines(
-    pl: Any, tables: Sequence[Table], types: Mapping[str, ColumnType], mark: str | None
-) -> tuple[Any, list[str]]:
+def _open_lines(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
     """Open lines of JSON, whose values have types: keys are text if some value may be no text."""
-    patterns = _list_patterns(tables)
+    patterns, types = _list_patterns(files.tables), files.types
     known = pl.scan_ndjson(patterns, infer_schema_length=SAMPLE).collect_schema()
-    if not set(types) <= set(known):  # later lines may have more columns
+    labels = [name for name, kind in types.items() if kind in ("label", "class")]
+    # later lines may have more columns, and the first label
+    if not set(types) <= set(known) or any(known[name] == pl.Null for name in labels):
         known = pl.scan_ndjson(patterns, infer_schema_length=None).collect_schema()
     schema, texts = dict(known), []
     for name, kind in types.items():
         found = known.get(name)
-        if kind in ("number", "label") and found is not None and (found.is_numeric() or found == pl.Null):
+        if kind in ("number", "label", "class") and found is not None and (found.is_numeric() or found == pl.Null):
             schema[name] = pl.Float64
         elif kind == "key" and found is not None and not found.is_nested():
             schema[name] = pl.String
             texts += [name] if found != pl.String else []
     if not types:
         schema = dict.fromkeys(schema, pl.String)
-    return pl.scan_ndjson(patterns, schema=schema, include_file_paths=mark), texts
+    frame = pl.scan_ndjson(patterns, schema=schema, include_file_paths=mark)
+    # numbers are equal here, however they were written, but for the sign of 0
+    return frame.with_columns(*(column(frame, name).replace("-0", "0") for name in texts)), texts
 
 
-def _open_csv(
-    pl: Any, tables: Sequence[Table], types: Mapping[str, ColumnType], mark: str | None
-) -> tuple[Any, list[str]]:
-    """Open CSV, all of whose values are text; numbers may have spaces around them."""
-    first, missing = tables[0], max((table.missing for table in tables), key=len)
-    chosen = {name: _choose_type(pl, tables, name, kind) for name, kind in types.items() if name in first.names}
-    spaced = {name: kind for name, kind in chosen.items() if any(table.spaced for table in tables)}
-    spaced = {name: kind for name, kind in spaced.items() if kind not in (pl.String, pl.Boolean)}
+def _open_csv(pl: Any, files: Files, mark: str | None) -> tuple[Any, list[str]]:
+    """Open CSV, all of whose values are text; numbers, booleans and times may have spaces around them."""
+    tables, types = files.tables, files.types
+    present = {name: kind for name, kind in types.items() if name in tables[0].names}
+    times = {name: _find_first_word(pl, tables, name) for name, kind in present.items() if kind == "time"}
+    for name, first in times.items():
+        _check_first_time(name, first, name_places(files.places))
+    chosen = {name: _choose_type(pl, tables, name, kind) for name, kind in present.items()}
+    spaced = {name: kind for name, kind in chosen.items() if any(map(_may_have_spaces, tables))}
+    spaced = {name: kind for name, kind in spaced.items() if kind != pl.String}
+    spaced |= {name: pl.Datetime("us", "UTC") for name in spaced if ZONE.search(times.get(name, ""))}
     given = {name: kind for name, kind in chosen.items() if name not in spaced}
     frame = _scan_text(pl, tables, given, include_file_paths=mark)
     if spaced:
+        missing = max((table.missing for table in tables), key=len)
         words = {name: column(frame, name).str.strip_chars(" ") for name in spaced}
         plain = {name: pl.when(~word.is_in(missing)).then(word) for name, word in words.items()}
-        values = (
-            plain[name].str.to_datetime(time_unit="us") if kind.is_temporal() else plain[name].cast(kind)
-            for name, kind in spaced.items()
-        )
-        frame = frame.with_columns(*(value.alias(name) for name, value in zip(spaced, values, strict=True)))
-    return frame, [name for name, kind in types.items() if kind == "key" and name in chosen]
+        values = (_convert_words(pl, plain[name], kind).alias(name) for name, kind in spaced.items())
+        frame = frame.with_columns(*values)
+    return frame, [name for name, kind in present.items() if kind == "key"]
+
+
+def _may_have_spaces(table: Table) -> bool:
+    """Whether a field has spaces around it; of quoted ones, whether one of the first rows may."""
+    return table.spaced or b'" ' in table.head or b' "' in table.head
+
+
+def _convert_words(pl: Any, words: Any, kind: Any) -> Any:
+    """Words as times, booleans or numbers; what is none is an error."""
+    if kind.is_temporal():
+        whole = pl.when(words.str.len_chars() == 10).then(words + "T00:00:00").otherwise(words).str.replace(" ", "T")
+        if kind.time_zone is None:
+            return whole.str.to_datetime(time_unit="us")
+        moment = whole.str.replace("Z$", "+00:00").str.to_datetime("%+", time_unit="us", time_zone="UTC")
+        return moment.dt.replace_time_zone(None)  # as polars reads times with zones
+    if kind == pl.Boolean:
+        return words.str.to_lowercase().replace_strict(BOOLEANS, return_dtype=pl.Boolean)
+    return words.cast(kind)
 
 
 def _scan_text(pl: Any, tables: Sequence[Table], types: Mapping[str, Any], **options: Any) -> Any:
     """Open CSV with some columns of these types, and the others as text."""
     first, missing = tables[0], max((table.missing for table in tables), key=len)
+    quoted = {name.replace('"', '""'): name for name in first.names if '"' in name}  # as polars names them
+    types = {name.replace('"', '""'): kind for name, kind in types.items()}
     schema = {name: types.get(name, pl.String) for name in first.names}
     # with all names polars need not look at the file; equal ones, and those with quotes, it names in its own way
-    own_names = first.again or any(chr(34) in name for name in first.names)
+    own_names = first.again or quoted
     known = {"infer_schema": False, "schema_overrides": types} if own_names else {"schema": schema}
     options |= {"separator": first.separator, "glob": False, "null_values": missing}
-    return pl.scan_csv([table.place for table in tables], **known, **options)
+    frame = pl.scan_csv([table.place for table in tables], **known, **options)
+    return frame.rename(quoted) if quoted else frame
 
 
 def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) -> Any:
-    """The type that a column of CSV is read as. The first label tells whether labels are numbers, booleans or words."""
-    if kind == "time":
-        _check_first_time(name, _find_first_word(pl, tables, name), str(tables[0].place))
-        return pl.Datetime("us")
-    if kind != "label":
-        return pl.Float64 if kind == "number" else pl.String
+    """The type that a column of CSV is read as. The first label tells whether labels are numbers, booleans or words;
+    where one is named positive, all of the first rows do."""
+    if kind not in ("label", "class"):
+        return {"time": pl.Datetime("us"), "number": pl.Float64, "key": pl.String}[kind]
+    if kind == "class" and not all(map(_is_number, map(str, read_text_head(tables[0]).columns[name].distinct()))):
+        return pl.Boolean if read_text_head(tables[0]).columns[name].type == "boolean" else pl.String
     word = _find_first_word(pl, tables, name)
     if word.lower() in BOOLEANS:
         return pl.Boolean
@@ -510,9 +550,10 @@ def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) 
 def _find_first_word(pl: Any, tables: Sequence[Table], name: str) -> str:
     """The first value of a column of CSV that is not missing; "" if there is none."""
     head = read_text_head(tables[0])
-    present = head.columns[name].present() if name in head.columns else []
-    if len(present) or (len(tables) == 1 and head.rows == tables[0].rows):
-        return str(present[0]) if len(present) else ""
+    present = (str(value).strip() for value in head.columns[name].every() if value is not None)
+    first = next(present, "")
+    if first or (len(tables) == 1 and head.rows == tables[0].rows):
+        return first
     words = _scan_text(pl, tables, {})
     found = words.select(column(words, name).alias("word")).drop_nulls().head(1).collect(engine="streaming")
     return str(found["word"][0]).strip() if len(found) else ""

@@ -102,13 +102,14 @@ class TextColumn:
     gone: list[bool]
 
     @classmethod
-    def of(cls, fields: Sequence[str], missing: frozenset[str]) -> TextColumn:
-        """The values as what all of them are."""
-        gone = [] if missing.isdisjoint(fields) else [field.strip(" ") in missing for field in fields]
+    def of(cls, fields: Sequence[str], missing: frozenset[str], *, spaced: bool = True) -> TextColumn:
+        """The values as what all of them are; words for missing values may be `spaced`."""
+        none = missing.isdisjoint(field.strip(" ") for field in fields) if spaced else missing.isdisjoint(fields)
+        gone = [] if none else [field.strip(" ") in missing for field in fields]
         present = [field for field, out in zip(fields, gone, strict=True) if not out] if gone else list(fields)
         numbers = _read_numbers(present)
         if numbers is not None:
-            whole = all(map(INTEGER.fullmatch, map(str.strip, present)))
+            whole = all(map(INTEGER.fullmatch, map(str.strip, present))) and max(map(abs, numbers)) < 2**63
             return cls("integer", list(map(int, present)), gone) if whole else cls("number", numbers, gone)
         if present and {field.strip(" ").lower() for field in set(present)} <= BOOLEANS.keys():
             return cls("boolean", [BOOLEANS[field.strip(" ").lower()] for field in present], gone)
@@ -150,11 +151,14 @@ def _read_numbers(fields: Sequence[str]) -> list[float] | None:
 
 def read_text_head(table: Table) -> Head:
     """Read the first rows of CSV, all of which are whole."""
-    return _parse_head(table.head, table.separator, table.names, table.rows, frozenset(["", *table.missing]))
+    missing = frozenset(["", *table.missing])
+    return _parse_head(table.head, table.separator, table.names, table.rows, missing, table.spaced)
 
 
 @lru_cache(maxsize=2)  # columns are inferred, and rows looked at, from the same file
-def _parse_head(head: bytes, separator: str, names: tuple[str, ...], rows: int, missing: frozenset[str]) -> Head:
+def _parse_head(
+    head: bytes, separator: str, names: tuple[str, ...], rows: int, missing: frozenset[str], spaced: bool
+) -> Head:
     most = min(ROWS, rows, max(FEWEST, VALUES // max(len(names), 1)))
     reader = csv.reader(io.StringIO(head.decode(errors="ignore"), newline=""), delimiter=separator)
     lines = list[list[str]]()
@@ -162,6 +166,6 @@ def _parse_head(head: bytes, separator: str, names: tuple[str, ...], rows: int, 
         lines.extend(islice(reader, 1, most + 1))
     if len(head) >= CHUNK and len(lines) < rows:
         lines = lines[:-1]  # which the end of the head may have cut
-    columns = dict(zip(names, zip(*lines, strict=True), strict=True)) if lines else {}
-    found = {name: TextColumn.of(fields, missing) for name, fields in columns.items()}
+    columns = dict(zip(names, zip(*lines, strict=True), strict=True)) if lines else dict.fromkeys(names, ())
+    found = {name: TextColumn.of(fields, missing, spaced=spaced) for name, fields in columns.items()}
     return Head(found, len(lines), names, len(set(map(tuple, lines))))

@@ -7,7 +7,7 @@ are read in batches. Other engines group rows by score and return one line for e
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +72,7 @@ from truecal.reading._status import (
     VALID,
     WRONG,
 )
-from truecal.reading._types import ColumnType
+from truecal.reading._types import ColumnType, find_types
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
 DROP = 'missing="drop"'  # the option that leaves out rows without a value
@@ -103,7 +103,7 @@ class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
     nothing; `joined` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
     that labels and scores were computed from, if they were. `texts` are the columns of a text file that tell segments
-    or clusters apart: their values may be numbers."""
+    or clusters apart: their values may be numbers; `numbered` says that those of clusters are."""
 
     frame: Any
     roles: Roles
@@ -113,6 +113,7 @@ class Query:
     marked: bool = False
     origin: Query | None = None
     texts: frozenset[str] = frozenset()
+    numbered: bool = False
 
     @classmethod
     def of(cls, data: Any, roles: Roles) -> Query:
@@ -122,12 +123,19 @@ class Query:
         frame, source = open_data(data, roles.format, types, mark)
         if source is not None:
             source.check_once(types)
-        numbers = [name for name, kind in types.items() if kind in ("number", "label")]
+        numbers = [name for name, kind in types.items() if kind in ("number", "label", "class")]
         query = cls(decode_numbers(frame, numbers), roles, source)
         if source is not None:
             query = replace(query, marked=source.marked, texts=source.texts)
         query = replace(query, roles=query._check_columns())
+        query = replace(query, numbered=query._has_numbered_clusters())
         return query if roles.baseline is None else query._with_baseline()
+
+    def _has_numbered_clusters(self) -> bool:
+        """Whether all clusters of a text file are numbers; a pass tells, since their hashes are those of one type."""
+        names = self.texts.intersection(self.roles.clusters)
+        with self.explain_errors():
+            return any(kind.is_numeric() for kind in find_types(self.frame, names).values()) if names else False
 
     def of_model(self, index: int) -> Query:
         """Return the same query for one of the models."""
@@ -173,8 +181,9 @@ class Query:
     def _refuse_labels(self, kind: Any) -> NoReturn:
         """Raise an error for labels that are no numbers, with some of them; a word among 0 and 1 is one for itself."""
         label, words = self.roles.label, pick(self.frame, {"label": self.roles.label})
-        known = [value for value in collect(words.unique().head(MANY), ("label",))["label"] if value is not None]
-        known = sorted(map(str, known))
+        with self.explain_errors():
+            found = collect(words.unique().head(MANY), ("label",))["label"]
+        known = sorted(str(value) for value in found if value is not None)
         odd = [word for word in known if word not in ("0", "1")]
         rule = f"`{label}` must hold 0 and 1 or booleans"
         if len(odd) == len(known) - 2 and len(odd) == 1 and advise_on(odd[0]):
@@ -195,7 +204,9 @@ class Query:
         for name, every in self.roles.periods.items():
             if schema[name] == pl.String:
                 words = pick(self.frame, {"by": name})
-                for first in collect(words.filter(~pl.col("by").is_null()).head(1))["by"]:
+                with self.explain_errors():
+                    known = collect(words.filter(~pl.col("by").is_null()).head(1))["by"]
+                for first in known:
                     check_year_first(name, first)
             if every is not None and not schema[name].is_temporal():
                 raise TypeError(
@@ -669,7 +680,8 @@ class Query:
         positive = self.roles.pos_label
         if positive is None:
             return
-        counts = self._count_labels()
+        with self.explain_errors():
+            counts = self._count_labels()
         others = sorted(
             (value for value in counts if value != positive), key=lambda value: (-counts[value], str(value))
         )
@@ -761,11 +773,28 @@ def _check_joined(own: Any, other: Any, on: Sequence[str], scores: Iterable[str]
             _refuse_scores(name, other[name], "in the baseline ")
 
 
-def _match_texts(frame: Any, names: Iterable[str]) -> Any:
-    """Return a frame whose whole numbers are text, in columns that are matched with those of a text file."""
-    pl, schema = language(frame), frame.collect_schema()
-    texts = [name for name in names if schema[name].is_integer()]
-    return frame.with_columns(*(column(frame, name).cast(pl.String) for name in texts)) if texts else frame
+def _match_texts(frame: Any, other: Any, own: Set[str], others: Set[str]) -> tuple[Any, Any]:
+    """Return two frames whose numbers and booleans are text alike in the columns that are matched, of which `own` in
+    the first and `others` in the second are of text files."""
+    schemas = [side.collect_schema() for side in (frame, other)]
+    words: list[dict[str, Any]] = [{}, {}]
+    for name in own | others:
+        kinds = [schema[name] for schema in schemas]
+        if any(kind.is_nested() or kind.is_temporal() for kind in kinds):
+            continue
+        booleans = any(kind == language(frame).Boolean for kind in kinds)
+        for side, found in zip((frame, other), words, strict=True):
+            found[name] = _as_words(side, name, booleans)
+    sides = zip((frame, other), words, strict=True)
+    first, second = (side.with_columns(*found.values()) if found else side for side, found in sides)
+    return first, second
+
+
+def _as_words(frame: Any, name: str, booleans: bool) -> Any:
+    """A column as text, in which whole numbers have no fraction, and booleans no capital letters."""
+    words = column(frame, name).cast(language(frame).String)
+    words = words.str.to_lowercase() if booleans else words
+    return words.str.replace(r"^(-?(?:0|[1-9][0-9]*))\.0+$", "${1}").alias(name)
 
 
 def _describe_kind(kind: Any) -> str:
@@ -796,8 +825,8 @@ def _join_scores(query: Query, other: Any, added: Mapping[str, str]) -> tuple[An
     for name in added:
         check_column("score", name, list(right.collect_schema()))
     right = decode_numbers(right, added)
-    frame = frame if source is None else _match_texts(frame, source.texts)
-    right = _match_texts(right, query.texts.intersection(on))
+    texts = frozenset() if source is None else source.texts.intersection(on)
+    frame, right = _match_texts(frame, right, query.texts.intersection(on), texts)
     _check_joined(frame.collect_schema(), right.collect_schema(), on, added)
     pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
     other_scores = pick(right, keys | {new: old for old, new in added.items()})

@@ -69,7 +69,7 @@ from truecal.reading._classes import (
     refuse_sums,
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Roles
-from truecal.reading._discovery import PathLike, expand, expand_all, find_passed_over, is_path
+from truecal.reading._discovery import PathLike, expand, expand_all, find_passed_over, is_named_as_text, is_path
 from truecal.reading._engines import (
     as_floats,
     collect,
@@ -253,7 +253,8 @@ def is_observations(data: Any) -> bool:
     if isinstance(data, Observations) or not is_path(data):
         return isinstance(data, Observations)
     try:
-        return is_observations_file(expand(os.fspath(data[0] if isinstance(data, (list, tuple)) else data))[0])
+        first = expand(os.fspath(data[0] if isinstance(data, (list, tuple)) else data))[0]
+        return not is_named_as_text(first) and is_observations_file(first)
     except OSError:
         return False
 
@@ -400,7 +401,7 @@ def _read_query(query: Query) -> dict[str, Observations]:
 def _read_classes(query: Query) -> Observations | ClassObservations:
     """Read the observations of several classes, whose columns a query has: of the most probable one, and of each."""
     roles, bits = query.roles, query.choose_bits()
-    names = ClassNames(roles.label, roles.scores, roles.labels)
+    names = ClassNames(roles.label, roles.scores, roles.labels, plain=roles.label in query.texts)
     each = roles.scores if roles.multiclass == "classwise" else ()
     own = replace(roles, scores=(describe_columns(roles.scores), *each), multiclass=None, labels=None)
     own = replace(own, score_scale="probability")  # which they are by then
@@ -582,7 +583,7 @@ class Batch:
     def cluster(self) -> Ints:
         """The hash of each row's cluster; of rows without one it has any value."""
         column = self.part[CLUSTER]
-        if self.query.roles.cluster in self.query.texts and (numbers := as_whole_numbers(column)) is not None:
+        if self.query.numbered and (numbers := as_whole_numbers(column)) is not None:
             column = numbers
         if column.dtype.is_integer() and not column.null_count():
             return hash_numbers(np.asarray(column.to_numpy()))
@@ -1093,8 +1094,8 @@ def _hash_lines(query: Query, lines: Mapping[str, Any]) -> Ints:
 
 
 def _hash_clusters(query: Query, values: Sequence[Any]) -> Ints:
-    """The hashes of clusters. Whole numbers in text are hashed as such, so that every format gives the same."""
-    return hash_values(list(map(as_number, values)) if query.roles.cluster in query.texts else values)
+    """The hashes of clusters. Numbers in text are hashed as such, so that every format gives the same."""
+    return hash_values(list(map(as_number, values)) if query.numbered else values)
 
 
 def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Ints | None) -> Tally:

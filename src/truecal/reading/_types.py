@@ -8,18 +8,25 @@ two ways to write one number, are codes, and stay text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Literal
 
 from truecal.reading._engines import column
 
-ColumnType = Literal["number", "label", "key", "time"]
-"""What a column is read as: numbers, labels, values that tell segments or rows apart, or times that make periods."""
-WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"  # digits that fit 64 bits; no code such as 007
+ColumnType = Literal["number", "label", "class", "key", "time"]
+"""What a column is read as: numbers, labels of 0 and 1, labels of which one is named positive, values that tell
+segments or rows apart, or times that make periods."""
+WHOLE = r"-?(?:0|[1-9][0-9]{0,18})"  # no code such as 007; that it fits 64 bits is to be seen
 CODE = r"^\s*-?0[0-9]"
+LONG = r"^-?[0-9]{16,}"  # digits that doubles do not hold
 INTEGER = re.compile(WHOLE)
-FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+FRACTION = re.compile(r"-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 BOOLEANS = {"true": True, "false": False}
+
+
+def is_whole(word: str) -> bool:
+    """Whether a word is a whole number that fits 64 bits, and no code."""
+    return INTEGER.fullmatch(word) is not None and -(2**63) <= int(word) < 2**63
 
 
 def type_keys(texts: Iterable[str | None]) -> dict[str | None, Any]:
@@ -35,7 +42,7 @@ def type_keys(texts: Iterable[str | None]) -> dict[str | None, Any]:
     distinct = set(texts)
     known = {text: text.strip(" ") for text in distinct if text is not None}
     readers: tuple[tuple[Callable[[str], Any], Callable[[str], Any]], ...] = (
-        (INTEGER.fullmatch, int),
+        (is_whole, int),
         (FRACTION.fullmatch, float),
         (lambda word: word.lower() in BOOLEANS, lambda word: BOOLEANS[word.lower()]),
     )
@@ -45,6 +52,17 @@ def type_keys(texts: Iterable[str | None]) -> dict[str | None, Any]:
             if len(set(values.values())) == len(values):
                 return {text: None if text is None else values[text] for text in distinct}
     return {text: text for text in distinct}
+
+
+def match_key(text: Any, known: Set[Any]) -> Any:
+    """Return the value among those `known` that a text is, such as a number; the text itself if it is none of them.
+
+    Rows may hold fewer values than those that told the type of a column: "1" alone is a number, among words it is not.
+    """
+    if not isinstance(text, str) or text in known:
+        return text
+    typed = type_keys([text])[text]
+    return typed if typed in known else text
 
 
 def type_segments(keys: Sequence[tuple[Any, ...]], typed: Sequence[bool]) -> list[tuple[Any, ...]]:
@@ -60,12 +78,23 @@ def as_whole_numbers(series: Any) -> Any | None:
     """Return a column of text as one of whole numbers; None if some value is none."""
     import polars as pl
 
-    return series.cast(pl.Int64) if not series.null_count() and series.str.contains(f"^{WHOLE}$").all() else None
+    if series.null_count() or not series.str.contains(f"^{WHOLE}$").all():
+        return None
+    numbers = series.cast(pl.Int64, strict=False)
+    return None if numbers.null_count() else numbers
 
 
 def as_number(text: Any) -> Any:
-    """Return the whole number that a text is, so that it is equal to one from another format; otherwise the value."""
-    return int(text) if isinstance(text, str) and INTEGER.fullmatch(text) else text
+    """Return the number that a text is, so that it is equal to one from another format; otherwise the value.
+
+    A fraction is a number if it is written as Python or polars does (1e-07, 1e-7): 1.50 is another value than 1.5.
+    """
+    if not isinstance(text, str) or not FRACTION.fullmatch(text):
+        return int(text) if isinstance(text, str) and is_whole(text) else text
+    if is_whole(text):
+        return int(text)
+    usual = repr(float(text))
+    return float(text) if text in (usual, usual.replace("e-0", "e-"), usual.replace("e+", "e")) else text
 
 
 def find_types(frame: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -76,8 +105,8 @@ def find_types(frame: Any, names: Iterable[str]) -> dict[str, Any]:
     for name in names:
         words = column(frame, name).str.strip_chars(" ")
         fits = {
-            "whole": words.str.contains(f"^{WHOLE}$"),
-            "number": words.cast(pl.Float64, strict=False).is_not_null() & ~words.str.contains(CODE),
+            "whole": words.str.contains(f"^{WHOLE}$") & words.cast(pl.Int64, strict=False).is_not_null(),
+            "number": words.cast(pl.Float64, strict=False).is_not_null() & ~words.str.contains(f"{CODE}|{LONG}"),
             "boolean": words.str.to_lowercase().is_in(list(BOOLEANS)),
         }
         known = words.is_not_null()

@@ -24,10 +24,10 @@ from truecal.reading._columns import (
     find_probability,
     find_scales,
 )
-from truecal.reading._discovery import TEXT, PathLike
+from truecal.reading._discovery import PathLike
 from truecal.reading._engines import column
 from truecal.reading._files import Files, open_files, with_types
-from truecal.reading._types import type_keys
+from truecal.reading._types import match_key
 
 WRITTEN = {
     ".csv": "sink_csv",
@@ -51,13 +51,15 @@ def add_column(
     score: str,
     into: str,
     others: Sequence[str] = (),
+    segments: Sequence[tuple[Any, ...]] = (),
     format: str | None = None,
     score_scale: ScoreScale = "probability",
 ) -> int:
     """Write the rows of files to one file, in their order and in pieces, with what a function makes of a column.
 
-    The function takes probabilities, of the scores, and the columns `others` of some rows. Rows without a score stay
-    without one. The suffix of `output` tells its format; it is written atomically. Return the number of rows.
+    The function takes probabilities, of the scores, and the columns `others` of some rows. Text in these is the value
+    that it is in `segments`, such as a number. Rows without a score stay without one. The suffix of `output` tells its
+    format; it is written atomically. Return the number of rows.
     """
     check_scale(score_scale)
     place = Path(output)
@@ -77,20 +79,21 @@ def add_column(
     if into in known and into != score:
         hint = "\n\nHint: the scores seem to be recalibrated already." if into == f"{score}{RECALIBRATED}" else ""
         raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.{hint}")
-    keys = _type_others(files, others)
+    keys = _type_others(files, others, segments)
     return _write(files, place, lambda p, rows: function(p, _type_rows(rows, keys)), score, into, others, score_scale)
 
 
-def _type_others(files: Files, names: Sequence[str]) -> dict[str, dict[Any, Any]]:
+def _type_others(files: Files, names: Sequence[str], segments: Sequence[tuple[Any, ...]]) -> dict[str, dict[Any, Any]]:
     """What each value of columns of text is, as in the segments of a map."""
     import polars as pl
 
     found = {}
-    for name in names:
-        if files.kind in TEXT and files.frame.collect_schema()[name] == pl.String:
+    for i, name in enumerate(names):
+        if files.frame.collect_schema()[name] == pl.String:
             with files.explain_errors():
                 words = files.frame.select(column(files.frame, name)).unique().collect(engine="streaming")
-            found[name] = type_keys(words[name].to_list())
+            values = {key[i] for key in segments}
+            found[name] = {word: match_key(word, values) for word in words[name].to_list()}
     return found
 
 
