@@ -85,6 +85,7 @@ bench: .venv/.test
 	$(BIN)/python benches/drawing.py
 	$(BIN)/python benches/files.py
 	$(BIN)/python benches/slices.py
+	$(BIN)/python benches/segments.py
 	$(BIN)/python benches/classes.py
 	$(BIN)/python benches/recalibration.py
 

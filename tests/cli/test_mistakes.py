@@ -467,7 +467,7 @@ def test_the_column_that_nearly_fits_is_named_with_what_is_wrong_in_it(folder):
         assert remedy in told
     told = refused("evaluate", folder / "nearly_label.csv", "-y", "y", "--drop-missing")
     assert "`y` must hold 0 and 1 or booleans; among the labels of" in told
-    assert "are 'na' (1 row, the first in row 2)." in told
+    assert "are 'na' (1 row, the first in row 2), unlike the first." in told
 
 
 def test_what_takes_one_column_says_so_of_classes_and_of_several_files(folder):

@@ -39,7 +39,7 @@ def type_keys(texts: Iterable[str | None]) -> dict[str | None, Any]:
     >>> type_keys(["2", "10"]), type_keys(["2", "010"]), type_keys(["1.5", "1.50"])
     ({'2': 2, '10': 10}, {'2': '2', '010': '010'}, {'1.5': '1.5', '1.50': '1.50'})
     """
-    distinct = set(texts)
+    distinct = dict.fromkeys(texts)
     known = {text: text.strip(" ") for text in distinct if text is not None}
     readers: tuple[tuple[Callable[[str], Any], Callable[[str], Any]], ...] = (
         (is_whole, int),
