@@ -24,7 +24,8 @@ def main() -> int:
         junit = Path(folder) / "checks.xml"
         gate = run(_call(f"check {words} --segment * --junit {junit}", 3))
         table = run(_call(f"segments {words} --csv -o {Path(folder) / 'table.csv'}", 0))
-        assert gate is not None and table is not None
+        assert gate is not None
+        assert table is not None
         size = junit.stat().st_size / 1e6
     lines = [
         Line("check of 1e6 segments over the table of them, CPU", gate.cpu / table.cpu, 2.0, 1.2),
