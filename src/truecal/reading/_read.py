@@ -7,6 +7,7 @@ group rows by score themselves, in one query for each model.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -526,7 +527,9 @@ def _are_tied(query: Query, rows: int) -> bool:
     if query.source is not None and query.source.tables and query.source.kind != "jsonl":
         head = read_text_head(query.source.tables[0])
         columns = [head.columns[name].every() for name in (*query.roles.scores, *query.roles.by)]
-        return head.rows >= LOOK_AT_TEXT and len(set(zip(*columns, strict=True))) * rows <= head.rows
+        # as many of them as there would be among the first rows if `LOOK` rows had the most that are tied
+        most = LOOK / rows * -math.expm1(-head.rows * rows / LOOK)
+        return head.rows >= LOOK_AT_TEXT and len(set(zip(*columns, strict=True))) <= most
     names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
     with query.explain_errors():
         first = query.rename(query.select().head(LOOK).collect())
