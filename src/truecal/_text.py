@@ -233,6 +233,21 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.3g}%" if share < 0.9995 or share == 1 else f"{100 * share:.5g}%"
 
 
+def is_number(text: str) -> bool:
+    """Whether Python reads text as a number.
+
+    Examples
+    --------
+    >>> is_number("1e-3"), is_number("1,5")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def lower_first(text: str) -> str:
     """A sentence as it goes on after a colon.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from truecal._errors import check_column
-from truecal._text import plural
+from truecal._text import is_number, plural
 from truecal.cli._options import UsageError
 from truecal.cli._output import name_files, note
 
@@ -99,9 +99,9 @@ def _read_delay(text: str | None) -> Any:
     place = find_delay_table(text)
     lines = table.split(",") if place is None else place.read_text(encoding="utf-8-sig").splitlines()
     pairs = [line.replace("=", ",").split(",") for line in lines if line.strip()]
-    if "=" not in table and pairs and not _is_number(pairs[0][0]):
+    if "=" not in table and pairs and not is_number(pairs[0][0]):
         pairs = pairs[1:]  # the names of the columns
-    if not pairs or not all(len(pair) == 2 and all(map(_is_number, pair)) for pair in pairs):
+    if not pairs or not all(len(pair) == 2 and all(map(is_number, pair)) for pair in pairs):
         raise UsageError(f"--label-delay must have ages and shares, such as age:0=0,7=0.5,30=1; it has {table!r}")
     found = {float(age): float(share) for age, share in pairs}
     if len(found) < len(pairs):
@@ -115,14 +115,6 @@ def find_delay_table(text: str | None) -> Path | None:
 
     table = (text or "").rpartition(":")[2] if ":" in (text or "") else "="
     return None if "=" in table else expand(table)[0]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def find_sampling(args: Namespace, data: list[str] | Observations) -> Sampling:

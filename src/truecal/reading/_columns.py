@@ -16,6 +16,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._options import DataOptions, Missing, ModelOptions, RowOptions, ScoreScale, find_options
+from truecal._text import is_number
 from truecal.data import (
     NO_SAMPLING,
     SUM,
@@ -218,7 +219,7 @@ class Roles:
     @property
     def _label_type(self) -> ColumnType:
         """What labels are read as: text if a word is the positive one, whatever the others look like."""
-        word = isinstance(self.pos_label, str) and not _is_number(self.pos_label)
+        word = isinstance(self.pos_label, str) and not is_number(self.pos_label)
         if self.multiclass is not None or (word and self.pos_label.lower() not in BOOLEANS):
             return "key"
         return "label" if self.pos_label is None else "class"
@@ -411,7 +412,7 @@ def infer_columns(
     if label is not None and given:
         return InferredColumns(label, given)
     kinds = _find_kinds(head)
-    if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
+    if any("." in name for name in kinds) and all(is_number(name) for name in kinds):
         raise ValueError(
             f"The first line must name the columns; it holds {', '.join(kinds)}.\n\n"
             "Hint: add a line above it, such as y,p."
@@ -765,7 +766,7 @@ def _find_odd(head: Head, role: Role) -> dict[str, tuple[int, str]]:
 
 def _fits(role: Role, word: str) -> bool:
     """Whether a word can be a label or a score."""
-    return word in ("0", "1") if role == "label" else _is_number(word) and math.isfinite(float(word))
+    return word in ("0", "1") if role == "label" else is_number(word) and math.isfinite(float(word))
 
 
 def _choose(
@@ -817,11 +818,3 @@ def _to_snake_case(name: str) -> str:
     """Convert a name to lower case with underscores: YProb and "y prob" become y_prob."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

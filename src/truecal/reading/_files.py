@@ -21,7 +21,7 @@ import numpy as np
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal._options import FORMATS
-from truecal._text import plural
+from truecal._text import is_number, plural
 from truecal.reading._csv import CHUNK, MISSING, Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._discovery import TEXT, PathLike, copy_stream, expand_all, find_format
 from truecal.reading._engines import column
@@ -188,7 +188,7 @@ class Files:
             listed = (f"{word!r} ({plural(rows, 'row')}, the first in row {first:,})" for word, rows, first in lines)
             more = f" and {len(lines) - LISTED:,} more" if len(lines) > LISTED else ""
             rule = "0 and 1 or booleans" if kind == "label" else "labels of one type"
-            alike = all(_is_number(word) or word.lower() in BOOLEANS for word, _, _ in lines)
+            alike = all(is_number(word) or word.lower() in BOOLEANS for word, _, _ in lines)
             raise ValueError(
                 f"`{name}` must hold {rule}; among the labels of {name_places(self.places)} are "
                 f"{', '.join(list(listed)[:LISTED])}{more}, unlike the first."
@@ -539,12 +539,12 @@ def _choose_type(pl: Any, tables: Sequence[Table], name: str, kind: ColumnType) 
     where one is named positive, all of the first rows do."""
     if kind not in ("label", "class"):
         return {"time": pl.Datetime("us"), "number": pl.Float64, "key": pl.String}[kind]
-    if kind == "class" and not all(map(_is_number, map(str, read_text_head(tables[0]).columns[name].distinct()))):
+    if kind == "class" and not all(map(is_number, map(str, read_text_head(tables[0]).columns[name].distinct()))):
         return pl.Boolean if read_text_head(tables[0]).columns[name].type == "boolean" else pl.String
     word = _find_first_word(pl, tables, name)
     if word.lower() in BOOLEANS:
         return pl.Boolean
-    return pl.Float64 if not word or _is_number(word) else pl.String
+    return pl.Float64 if not word or is_number(word) else pl.String
 
 
 def _find_first_word(pl: Any, tables: Sequence[Table], name: str) -> str:
@@ -557,14 +557,6 @@ def _find_first_word(pl: Any, tables: Sequence[Table], name: str) -> str:
     words = _scan_text(pl, tables, {})
     found = words.select(column(words, name).alias("word")).drop_nulls().head(1).collect(engine="streaming")
     return str(found["word"][0]).strip() if len(found) else ""
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _open_parquet(pl: Any, places: Sequence[Path], mark: str | None) -> Any:
