@@ -130,6 +130,14 @@ def test_every_option_of_a_command_is_a_declared_one_or_of_the_command_line_alon
         assert set(argument.choices or ()) <= {*each.choices, "none"}
 
 
+def test_a_declared_option_is_on_the_command_line_without_being_listed_there():
+    without = [argument for argument in cli.LISTED if argument.name not in ("power", "worst")]
+    found = [(argument.words, argument.help, argument.commands) for argument in cli.bind_others(without)]
+    listed = [argument for argument in cli.LISTED if argument.name in ("power", "worst")]
+    assert sorted(found) == sorted((argument.words, argument.help, argument.commands) for argument in listed)
+    assert list(cli.bind_others(cli.LISTED)) == []
+
+
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_the_command_line_admits_what_the_constraint_admits(command):
     for argument in cli.options_of(command):

@@ -17,7 +17,7 @@ struct CsvState {
     Index marks;      // separators so far in the row
     Index previous;   // the last byte; a line feed before the first
     Index quoted;     // 0 outside quotes, 1 inside, 2 after a quote that may be the closing one
-    Index other;      // bits: 1 if a byte is not ASCII, 2 if a field begins or ends with a space, 4 if one may be missing
+    Index other;      // bits: 1 if a byte is not ASCII, 2 if a field begins or ends with a blank, 4 if one may be missing
 };
 
 // What words for missing values begin with, as NA, null, #N/A, <NA>, \N and ?.
@@ -27,6 +27,10 @@ struct CsvCheck {
     unsigned char separator;
     Index wanted;  // separators in each row
     CsvState &state;
+
+    // Spaces, and tabs where these separate nothing: polars passes over both before a number.
+    unsigned char tab() const { return separator == '\t' ? ' ' : '\t'; }
+    bool is_blank(Index c) const { return c == ' ' || c == tab(); }
 
     Odd end_row() {
         if (state.previous == '\n') return Odd::blank_line;
@@ -58,7 +62,7 @@ struct CsvCheck {
         }
         const bool starts = before == separator || before == '\n';
         if (before == '\r' && c != '\n') return Odd::lone_return;
-        if ((c == ' ' && starts) || (before == ' ' && ends)) state.other |= 2;
+        if ((is_blank(c) && starts) || (is_blank(before) && ends)) state.other |= 2;
         if (starts && std::memchr(MISSING_STARTS, c, sizeof MISSING_STARTS)) state.other |= 4;
         if (c == '"') {
             if (!starts) return Odd::quote_inside;
@@ -98,7 +102,7 @@ struct CsvCheck {
         for (int i = 0; i < 4; ++i) {
             part[i] = load_bytes(text + 16 * i);
             rare = _mm_or_si128(rare, _mm_or_si128(equals(part[i], '"'), equals(part[i], 0)));
-            spaces = _mm_or_si128(spaces, equals(part[i], ' '));
+            spaces = _mm_or_si128(spaces, _mm_or_si128(equals(part[i], ' '), equals(part[i], tab())));
             returns = _mm_or_si128(returns, equals(part[i], '\r'));
             words = _mm_or_si128(words, may_be_missing(part[i]));
             lines |= bits(equals(part[i], '\n'), i);
@@ -124,9 +128,10 @@ struct CsvCheck {
             for (const unsigned char c : MISSING_STARTS) begun |= find(c);
             if (begun & starts) state.other |= 4;
         }
-        if (to_bits(spaces) || state.previous == ' ') {
-            blanks = find(' ');
-            if ((blanks & starts) || ((blanks << 1 | (state.previous == ' ')) & (lines | marks | feeds))) state.other |= 2;
+        if (to_bits(spaces) || is_blank(state.previous)) {
+            blanks = find(' ') | find(tab());
+            const std::uint64_t after_blank = blanks << 1 | is_blank(state.previous);
+            if ((blanks & starts) || (after_blank & (lines | marks | feeds))) state.other |= 2;
         }
         Index rows = 0, before = state.marks;
         std::uint64_t rest = marks;

@@ -290,3 +290,12 @@ def test_months_of_dask_are_those_of_pandas(need):
     assert {key: part.n_rows for key, part in found.parts.items()} == {
         key: part.n_rows for key, part in expected.parts.items()
     }
+
+
+@pytest.mark.parametrize("late", [0, 20_000])
+def test_a_tab_is_no_missing_value(need, tmp_path, late):
+    """polars passes over blanks before a number, and takes what is left for nothing."""
+    need("polars")
+    path = write(tmp_path / "a.csv", ["0,0.5"] * late + ["0,0.5", "1,0.5", "\t,0.5"])
+    with pytest.raises(ValueError, match=r"are '\\t' \(1 row, the first in row "):
+        truecal.read(path, missing="drop", **COLUMNS)

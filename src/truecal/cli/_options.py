@@ -300,7 +300,17 @@ def spell(text: str) -> str:
     return f"{text[0].lower()}{text[1:]}".removesuffix(".")
 
 
-OPTIONS = (
+def bind_others(arguments: Sequence[Argument]) -> Iterator[Argument]:
+    """Yield the arguments of declared options for commands that none of these serves: nothing about them differs."""
+    for name, declared in DECLARED.items():
+        served = {command for each in arguments if each.option is declared for command in each.commands.split()}
+        others = [command for command in declared.commands.split() if command not in served]
+        if others:
+            yield bind(name, " ".join(others))
+
+
+# What differs from its declaration on the command line, what only the command line has, and the order of help.
+LISTED = (
     Argument(
         "files", "files, globs or folders; - is standard input{}", DATA, READING, "FILE", nargs="+",
         says={
@@ -495,6 +505,7 @@ OPTIONS = (
     Argument("--no-color", "no colour, as with NO_COLOR set or TERM=dumb", GENERAL, EVERYONE, action="store_true"),
     Argument("--debug", "show the traceback of an error", GENERAL, EVERYONE, action="store_true"),
 )  # fmt: skip
+OPTIONS = (*LISTED, *bind_others(LISTED))
 
 
 # ---- commands ------------------------------------------------------------------------------------------------------
