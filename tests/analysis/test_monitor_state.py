@@ -18,6 +18,8 @@ from truecal import Monitor
 from truecal.analysis import keep_monitor
 from truecal.cli._monitor import to_prometheus
 
+pytestmark = pytest.mark.slow
+
 EDITS = {
     "nan": "NaN",
     "inf": "Infinity",

@@ -9,6 +9,8 @@ from command import environment, run
 
 import truecal
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("polars")
 
 
